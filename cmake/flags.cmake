@@ -1,0 +1,46 @@
+# Compiler and linker settings that every target shares.
+set(CMAKE_CXX_STANDARD 23)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_SCAN_FOR_MODULES OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+# __FILE__ is "src/...": ccache hands the compiler paths relative to the build folder.
+add_compile_options(-fmacro-prefix-map=../../=)
+if(NOT CCACHE)
+  add_compile_options(-fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=)
+endif()
+find_program(MOLD mold)
+if(MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+add_compile_options(
+  -Wall -Wextra -Werror
+  -Wnon-virtual-dtor -Woverloaded-virtual -Wextra-semi -Wvla -Wcast-qual
+  -Wno-missing-field-initializers  # Members have defaults; naming only some of them is the point.
+  -ffp-contract=off                # The same sums on every machine.
+  -fno-omit-frame-pointer)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # -Wshadow alone also complains about parameters named like a method. The two others are wrong
+  # about std::string and std::optional in version 12.
+  add_compile_options(-Wshadow=local -Wno-restrict -Wno-maybe-uninitialized)
+else()
+  # std::stable_sort of libstdc++ 12 calls what it has itself deprecated; g++ still reports ours.
+  add_compile_options(-Wshadow -Wthread-safety -fcolor-diagnostics -Wno-deprecated-declarations)
+endif()
+
+if(TUTTI_SANITIZE)
+  add_compile_options(-fsanitize=${TUTTI_SANITIZE} -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${TUTTI_SANITIZE})
+endif()
+if(TUTTI_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND TUTTI_MARCH AND CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+  add_compile_options(-march=${TUTTI_MARCH})
+endif()

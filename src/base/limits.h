@@ -1,0 +1,35 @@
+/// Every limit of the engine and its inputs, each with its reason.
+#pragma once
+
+#include <cstdint>
+
+namespace tutti::limits {
+
+/// One mask of 128 bits per task: 16 cards in 7 slices each, and 16 NICs, still fit.
+inline constexpr unsigned devices_per_node = 128;
+
+/// Lanes are columns of one matrix per fleet; a cluster with every vendor's plugin has about 40.
+inline constexpr unsigned lanes = 64;
+
+/// Amounts stay below 2^60, so that a sum of eight of them cannot overflow before it is checked.
+inline constexpr std::int64_t amount = std::int64_t{1} << 60;
+
+/// Dense indexes are 32-bit; a fleet of ten million nodes is beyond every known one.
+inline constexpr std::uint32_t nodes = 10'000'000;
+
+/// Tasks of one job; a larger sweep is several jobs.
+inline constexpr std::uint32_t tasks_per_job = 100'000;
+
+/// Class indexes kept in a workspace; a class beyond them is placed by a vector scan.
+inline constexpr unsigned classes = 256;
+
+/// Nesting of YAML and JSON input; real manifests stay below 20.
+inline constexpr unsigned input_depth = 128;
+
+/// Nodes of one YAML document, about 1 GB of memory: a larger one is refused, not swapped.
+inline constexpr std::uint64_t yaml_nodes = 5'000'000;
+
+/// Characters of a name (job, node, queue); Kubernetes allows 253.
+inline constexpr unsigned name_length = 253;
+
+}  // namespace tutti::limits

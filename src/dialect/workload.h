@@ -1,0 +1,55 @@
+/// A fleet and a workload as files describe them: nodes, and jobs with their times.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "model/event.h"
+#include "model/job.h"
+#include "model/node.h"
+
+namespace tutti {
+
+/// One job and what the world will do with it; an engine only ever sees the spec.
+struct Submission {
+  std::shared_ptr<const JobSpec> spec;
+  Instant at;
+  Duration length;             ///< How long its tasks run; zero: until they are stopped.
+  std::int64_t gpu_milli = 0;  ///< Of all its tasks together.
+};
+
+struct Workload {
+  std::string name;                ///< The file's stem.
+  std::vector<Submission> jobs;    ///< In the order of the file.
+  std::vector<MixSet::Entry> mix;  ///< Typical tasks, most frequent first.
+};
+
+struct FleetFile {
+  std::string name;
+  std::vector<NodeSpec> nodes;
+  std::vector<TreeSpec> trees;
+  std::vector<QueueSpec> queues;  ///< Parents before their children.
+  std::vector<Pool> pools;        ///< Those that the file declares, with their control.
+};
+
+/// How a job is called in reports of what did not fit: "cpu", "share", or its accelerators per
+/// task.
+std::string size_name(const JobSpec& spec);
+
+/// ‰ of devices that all tasks of a job ask for together, by their first alternatives.
+std::int64_t gpu_milli_of(const JobSpec& spec);
+
+/// The most frequent tasks, until they make up 95 % of all: what a fleet should stay able to take.
+/// Of a task only its cpu and its devices count. O(n log n) in the tasks' shapes.
+std::vector<MixSet::Entry> mix_of(std::span<const Submission> jobs);
+
+/// Gives every task the labels and the namespace that some selector of tasks in these jobs can tell
+/// apart, and no others, so that tasks which no selector distinguishes stay equal.
+/// REQUIRES: nobody else holds the specs yet.
+void keep_selected_labels(std::span<const std::shared_ptr<JobSpec>> jobs);
+
+}  // namespace tutti

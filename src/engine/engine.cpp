@@ -1,0 +1,70 @@
+#include "engine/engine.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace tutti {
+
+Engine::Engine(Journal& journal, Backend& backend, const PolicyFactory& factory, CycleLimits limits)
+    : journal_(journal),
+      backend_(backend),
+      factory_(&factory),
+      cycle_(limits),
+      workspace_(factory) {}
+
+Result<Engine::Step> Engine::step(std::span<const Event> inbox, Instant now) {
+  Step step;
+  TRY(journal_.append(inbox, now));
+  for (std::size_t at = 0; at < inbox.size(); ++at) {
+    // An event may be admissible only because of one before it, so each is judged in its turn. What
+    // is refused was journaled, and a replay refuses it again.
+    if (auto admitted = state_.admissible(inbox[at]); !admitted) {
+      step.refused.push_back({at, std::move(admitted).error()});
+      continue;
+    }
+    state_.apply(inbox[at], now);
+  }
+  step.plan = cycle_.run(state_, workspace_);
+  if (step.plan.actions.empty()) return step;
+  const Event decided = PlanDecided{step.plan.actions};
+  TRY(journal_.append(std::span(&decided, 1), now));
+  state_.apply(decided, now);
+  for (const Action& action : step.plan.actions) backend_.execute(action, state_);
+  return step;
+}
+
+void Engine::reconcile() {
+  const std::vector<Backend::Observed> observed = backend_.observe();
+  const auto seen = [&](const TaskId& id, std::uint16_t attempt) {
+    return std::ranges::any_of(observed, [&](const Backend::Observed& each) {
+      return each.task == id && each.attempt == attempt;
+    });
+  };
+  for (std::size_t at = 0; at < state_.tasks().size(); ++at) {
+    const TaskIndex index(at);
+    const Task& task = state_.tasks()[index];
+    if (!task.gang.valid() || !holds(task.phase)) continue;
+    const TaskId id = state_.id_of(index);
+    Action action{.kind = ActionKind::place,
+                  .task = id,
+                  .attempt = task.attempt,
+                  .shape = task.shape,
+                  .node = task.node,
+                  .devices = task.devices};
+    if (task.phase == TaskPhase::stopping) action.kind = ActionKind::evict;
+    if (action.kind == ActionKind::evict || !seen(id, task.attempt)) {
+      backend_.execute(action, state_);
+    }
+  }
+  for (const Backend::Observed& each : observed) {
+    const TaskIndex index = state_.find(each.task);
+    const bool ours = index.valid() && state_.tasks()[index].attempt == each.attempt &&
+                      holds(state_.tasks()[index].phase);
+    if (ours || !each.running) continue;
+    backend_.execute({.kind = ActionKind::evict, .task = each.task, .attempt = each.attempt},
+                     state_);
+  }
+}
+
+}  // namespace tutti

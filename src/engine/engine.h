@@ -1,0 +1,50 @@
+/// The loop: inbox -> journal -> State -> cycle -> journal -> State -> backend. One writer.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "engine/backend.h"
+#include "engine/journal.h"
+#include "model/state.h"
+#include "sched/cycle.h"
+
+namespace tutti {
+
+class Engine {
+ public:
+  /// The ports and the factory must outlive the engine.
+  Engine(Journal& journal, Backend& backend, const PolicyFactory& factory, CycleLimits limits = {});
+
+  /// What became of one step.
+  struct Step {
+    struct Refused {
+      std::size_t event = 0;  ///< Position in the inbox.
+      Error why;
+    };
+    std::vector<Refused> refused;  ///< Changed nothing; the rest was applied.
+    Plan plan;                     ///< Journaled, applied and handed to the backend.
+  };
+
+  /// One turn. Events that State does not admit are refused one by one; a journal that fails ends
+  /// the step with its error, before anything was applied. REQUIRES: now never goes back.
+  Result<Step> step(std::span<const Event> inbox, Instant now);
+
+  /// Orders everything again that was decided but not reported as started, and orders to stop what
+  /// the backend has and we do not: for the first turn after a restart.
+  void reconcile();
+
+  const State& state() const { return state_; }
+  /// Loses all derived tables. Changes no plan.
+  void forget_workspace() { workspace_ = Workspace(*factory_); }
+
+ private:
+  Journal& journal_;
+  Backend& backend_;
+  const PolicyFactory* factory_;
+  Cycle cycle_;
+  State state_;
+  Workspace workspace_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,113 @@
+/// Everything that can change the world: the alphabet of the journal and of the simulator.
+///
+/// Each alternative has a stable number, its `tag`, that is never given to another meaning. Fields
+/// are only added, with defaults that mean what their absence meant.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "model/action.h"
+#include "model/fleet.h"
+#include "model/job.h"
+#include "model/queue.h"
+
+namespace tutti {
+
+/// A node joined, or its description changed.
+struct NodeReported {
+  static constexpr std::uint16_t tag = 1;
+  NodeSpec node;
+};
+
+/// A node is gone, and what ran there has stopped: its own side said so, or its lease ran out.
+struct NodeLost {
+  static constexpr std::uint16_t tag = 2;
+  std::string node;
+};
+
+struct NodeCordoned {
+  static constexpr std::uint16_t tag = 3;
+  std::string node;
+  bool cordoned = true;
+};
+
+struct DeviceHealthChanged {
+  static constexpr std::uint16_t tag = 4;
+  std::string node;
+  std::uint16_t ordinal = 0;
+  Health health = Health::online;
+};
+
+struct TreesDeclared {
+  static constexpr std::uint16_t tag = 5;
+  std::vector<TreeSpec> trees;
+};
+
+struct QueueSet {
+  static constexpr std::uint16_t tag = 6;
+  QueueSpec queue;
+};
+
+struct JobSubmitted {
+  static constexpr std::uint16_t tag = 7;
+  JobId id;
+  std::shared_ptr<const JobSpec> spec;
+};
+
+struct JobCancelled {
+  static constexpr std::uint16_t tag = 8;
+  JobId id;
+};
+
+/// A cycle ended: from now on its holdings are booked.
+struct PlanDecided {
+  static constexpr std::uint16_t tag = 9;
+  std::vector<Action> actions;
+};
+
+struct TaskStarted {
+  static constexpr std::uint16_t tag = 10;
+  TaskId task;
+  std::uint16_t attempt = 0;
+};
+
+/// The task is over; its resources are free.
+struct TaskExited {
+  static constexpr std::uint16_t tag = 11;
+  TaskId task;
+  std::uint16_t attempt = 0;
+  std::int32_t exit_code = 0;
+};
+
+/// The backend would not start it: nothing runs, and the gang must be placed anew.
+struct TaskRefused {
+  static constexpr std::uint16_t tag = 12;
+  TaskId task;
+  std::uint16_t attempt = 0;
+  std::string reason;
+};
+
+/// The mix of tasks that the fleet should stay able to take; weights are counts.
+struct MixSet {
+  static constexpr std::uint16_t tag = 13;
+  struct Entry {
+    TaskShape shape;
+    std::uint32_t count = 0;
+    friend bool operator==(const Entry&, const Entry&) = default;
+  };
+  std::vector<Entry> entries;
+};
+
+using Event = std::variant<NodeReported, NodeLost, NodeCordoned, DeviceHealthChanged, TreesDeclared,
+                           QueueSet, JobSubmitted, JobCancelled, PlanDecided, TaskStarted,
+                           TaskExited, TaskRefused, MixSet>;
+
+/// The word for an event in journals, scenarios and messages: "node_reported".
+std::string_view name_of(const Event& event);
+std::uint16_t tag_of(const Event& event);
+
+}  // namespace tutti

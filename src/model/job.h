@@ -1,0 +1,115 @@
+/// Job ▸ Gang ▸ Task: what is submitted ▸ what starts together or not at all ▸ what runs on one
+/// node.
+///
+/// Specs are what a user wrote, immutable and shared; records are the rows of State about them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/id.h"
+#include "base/time.h"
+#include "model/device.h"
+#include "model/node.h"
+#include "model/queue.h"
+#include "model/shape.h"
+
+namespace tutti {
+
+using JobId = Index<struct JobIdTag, std::uint64_t>;  ///< Given at submission, never used again.
+using JobIndex = Index<struct JobTag>;                ///< Row of a live job; reused after it ends.
+using GangIndex = Index<struct GangTag>;
+using TaskIndex = Index<struct TaskTag>;
+using GangShapeIndex = Index<struct GangShapeTag>;
+
+/// `count` equal tasks. Alternatives are tried in order: "1 H100, else 2 A100".
+struct RoleSpec {
+  std::string name;
+  std::uint32_t count = 1;
+  std::uint32_t min = 1;  ///< Fewest that make the gang worth starting.
+  Labels labels;          ///< Of each task, for the selectors of others.
+  std::vector<TaskShape> alternatives;
+  friend bool operator==(const RoleSpec&, const RoleSpec&) = default;
+};
+
+/// Tasks of one gang that want to be near each other; `copies` of the same group stand side by
+/// side.
+struct GroupSpec {
+  Closeness closeness;
+  std::uint32_t copies = 1;
+  std::vector<RoleSpec> roles;
+  friend bool operator==(const GroupSpec&, const GroupSpec&) = default;
+};
+
+struct GangSpec {
+  std::uint32_t copies = 1;  ///< Independent gangs of this shape.
+  Closeness closeness;       ///< Of the gang as a whole.
+  std::vector<GroupSpec> groups;
+  friend bool operator==(const GangSpec&, const GangSpec&) = default;
+};
+
+struct JobSpec {
+  std::string name;
+  std::string queue = "default";
+  std::string user;
+  std::string space;  ///< Namespace.
+  std::int32_t priority = 0;
+  Labels labels;
+  std::vector<std::shared_ptr<const GangSpec>> gangs;
+};
+
+enum class TaskPhase : std::uint8_t {
+  pending,   ///< Waits for a place.
+  assigned,  ///< Planned and held; the backend was told or will be.
+  running,   ///< The backend says that it runs.
+  stopping,  ///< It was told to stop, and holds its resources until it has.
+  succeeded,
+  failed,
+  cancelled,
+};
+std::string_view to_text(TaskPhase phase);
+
+/// Does a task in this phase hold its node's resources?
+constexpr bool holds(TaskPhase phase) {
+  return phase >= TaskPhase::assigned && phase <= TaskPhase::stopping;
+}
+constexpr bool ended(TaskPhase phase) { return phase > TaskPhase::stopping; }
+
+struct Task {
+  GangIndex gang;
+  ShapeIndex shape;  ///< The alternative in use; the first one while pending.
+  NodeIndex node;    ///< Valid while it holds.
+  DeviceSet devices;
+  std::uint16_t attempt = 0;  ///< Counts placements; reports of older attempts are stale.
+  std::uint16_t role = 0;     ///< Row of GangShape::roles.
+  TaskPhase phase = TaskPhase::pending;
+};
+
+struct Gang {
+  JobIndex job;
+  GangShapeIndex shape;
+  TaskIndex first_task;  ///< Its tasks are first_task, first_task + 1, ...
+  std::uint32_t tasks = 0;
+  std::uint32_t holding = 0;   ///< Tasks that hold resources, stopping ones included.
+  std::uint32_t stopping = 0;  ///< Of those, the ones told to stop.
+  std::uint32_t done = 0;      ///< Tasks that ended.
+  /// Tasks that still want a place.
+  std::uint32_t pending() const { return tasks - holding - done; }
+};
+
+struct Job {
+  JobId id;
+  std::shared_ptr<const JobSpec> spec;
+  QueueIndex queue;
+  Instant submitted;
+  GangIndex first_gang;
+  TaskIndex first_task;
+  std::uint32_t gangs = 0;
+  std::uint32_t tasks = 0;
+  std::uint32_t done = 0;  ///< Tasks that ended.
+  bool cancelled = false;
+};
+
+}  // namespace tutti

@@ -1,0 +1,159 @@
+#include "model/state.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/hash.h"
+
+namespace tutti {
+namespace {
+
+constexpr std::size_t known_specs = 256;
+
+void add(Hash& hash, const QueueUsage& usage) {
+  for (const std::int64_t amount : usage.lanes) hash.add(static_cast<std::uint64_t>(amount));
+  hash.add(static_cast<std::uint64_t>(usage.gpu_milli));
+}
+
+void add(Hash& hash, const Task& task) {
+  hash.add(task.shape.value()).add(task.node.value()).add(task.attempt);
+  hash.add(task.devices.words()[0]).add(task.devices.words()[1]);
+  hash.add(static_cast<std::uint64_t>(task.phase));
+}
+
+}  // namespace
+
+State::State() : known_specs_(known_specs) {
+  queues_.push_back({.spec = {.name = "default"}, .limit = {}});
+  queue_usage_.emplace_back();
+}
+
+std::optional<QueueIndex> State::find_queue(std::string_view name) const {
+  for (std::size_t at = 0; at < queues_.size(); ++at) {
+    if (queues_[at].spec.name == name) return QueueIndex(at);
+  }
+  return std::nullopt;
+}
+
+TaskIndex State::find(const TaskId& id) const {
+  const JobIndex job = job_rows_.find(id.job);
+  if (!job.valid() || id.ordinal >= jobs_[job].tasks) return TaskIndex::none();
+  return TaskIndex(jobs_[job].first_task.value() + id.ordinal);
+}
+
+TaskId State::id_of(TaskIndex task) const {
+  const Job& job = jobs_[gangs_[tasks_[task].gang].job];
+  return {job.id, task.value() - job.first_task.value()};
+}
+
+void State::resolve(ShapeRow& row) const {
+  for (std::size_t at = row.hold.size(); at < fleet_.types().size(); ++at) {
+    const DeviceType& type = fleet_.types()[at];
+    Hold hold;
+    for (std::size_t number = 0; number < row.spec.devices.size(); ++number) {
+      const DeviceRequest& request = row.spec.devices[number];
+      if (hold.request != Hold::no_request || !request.where.matches(type)) continue;
+      const std::int64_t follows =
+          (type.memory_mib * request.compute_permille + DeviceRequest::whole - 1) /
+          DeviceRequest::whole;
+      const std::int64_t memory = request.memory_mib != 0 ? request.memory_mib : follows;
+      if (memory > type.memory_mib) continue;  // It would never fit on a card of this type.
+      hold = {.request = static_cast<std::uint8_t>(number),
+              .compute_permille = request.compute_permille,
+              .memory_mib = static_cast<std::int32_t>(request.shared() ? memory : type.memory_mib)};
+    }
+    row.hold.push_back(hold);
+  }
+}
+
+ShapeIndex State::intern(const TaskShape& shape) {
+  std::vector<ShapeIndex>& candidates = shapes_by_hash_[hash_of(shape)];
+  for (const ShapeIndex known : candidates) {
+    if (shapes_[known.value()].spec == shape) return known;
+  }
+  ShapeRow row{.spec = shape, .request = {}, .hold = {}};
+  Resources request;
+  request.set(lane::pods, 1);
+  for (const NamedAmount& part : shape.resources) {
+    const Lane lane = fleet_.lane_of(part.name);
+    row.impossible |= !lane.valid();
+    if (lane.valid()) request.set(lane, part.amount);
+  }
+  row.request = request.amounts();
+  for (const DeviceRequest& part : shape.devices) {
+    row.gpu_milli += std::int64_t{part.count} * part.compute_permille;
+  }
+  resolve(row);
+  shapes_.push_back(std::move(row));
+  candidates.emplace_back(shapes_.size() - 1);
+  return candidates.back();
+}
+
+GangShapeIndex State::intern(const GangSpec& spec) {
+  GangShape shape{.closeness = spec.closeness, .groups = {}, .roles = {}};
+  Hash hash;
+  for (const GroupSpec& group : spec.groups) {
+    for (std::uint32_t copy = 0; copy < group.copies; ++copy) {
+      const auto number = static_cast<std::uint32_t>(shape.groups.size());
+      shape.groups.push_back({.closeness = group.closeness,
+                              .first_role = static_cast<std::uint32_t>(shape.roles.size()),
+                              .roles = static_cast<std::uint32_t>(group.roles.size())});
+      for (const RoleSpec& role : group.roles) {
+        GangShape::Role row{.group = number,
+                            .first_task = shape.tasks,
+                            .count = role.count,
+                            .min = role.min,
+                            .alternatives = {}};
+        for (const TaskShape& alternative : role.alternatives) {
+          row.alternatives.push_back(intern(alternative));
+          hash.add(row.alternatives.back().value());
+        }
+        hash.add(number).add(role.count).add(role.min);
+        shape.tasks += role.count;
+        shape.min += role.min;
+        shape.roles.push_back(std::move(row));
+      }
+    }
+  }
+  std::vector<GangShapeIndex>& candidates = gang_shapes_by_hash_[hash.value()];
+  for (const GangShapeIndex known : candidates) {
+    if (gang_shapes_[known.value()] == shape) return known;
+  }
+  gang_shapes_.push_back(std::move(shape));
+  candidates.emplace_back(gang_shapes_.size() - 1);
+  return candidates.back();
+}
+
+GangShapeIndex State::intern_cached(const std::shared_ptr<const GangSpec>& spec) {
+  const auto address = reinterpret_cast<std::uintptr_t>(spec.get());
+  KnownSpec& slot = known_specs_[tutti::mix(address) % known_specs_.size()];
+  if (slot.spec != spec) slot = {spec, intern(*spec)};
+  return slot.shape;
+}
+
+std::uint64_t State::hash() const {
+  Hash hash;
+  hash.add(static_cast<std::uint64_t>(now_.us)).add(version_);
+  for (std::size_t at = 0; at < fleet_.size(); ++at) {
+    const NodeIndex node(at);
+    hash.add(fleet_.node(node).name).add(fleet_.node(node).open());
+    for (const std::int64_t free : usage_.free(node)) hash.add(static_cast<std::uint64_t>(free));
+    for (std::uint32_t row = fleet_.device_begin(node); row < fleet_.device_end(node); ++row) {
+      hash.add(static_cast<std::uint64_t>(fleet_.device(row).health));
+      hash.add(usage_.used_permille(row)).add(static_cast<std::uint64_t>(usage_.used_mib(row)));
+    }
+  }
+  for (std::size_t at = 0; at < jobs_.size(); ++at) {
+    const Job& job = jobs_[JobIndex(at)];
+    if (!job.id.valid()) continue;
+    hash.add(job.id.value()).add(job.done).add(job.cancelled);
+    for (std::uint32_t task = 0; task < job.tasks; ++task) {
+      add(hash, tasks_[TaskIndex(job.first_task.value() + task)]);
+    }
+  }
+  for (const QueueUsage& usage : queue_usage_) add(hash, usage);
+  for (const MixRow& row : mix_) hash.add(row.shape.value()).add(row.count);
+  return hash.value();
+}
+
+}  // namespace tutti

@@ -1,0 +1,119 @@
+/// What State accepts from people: checked before it is journaled, so that apply cannot fail.
+#include <limits>
+
+#include "base/limits.h"
+#include "model/state.h"
+
+namespace tutti {
+namespace {
+
+std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
+
+Result<void> check_amounts(std::string_view what, const std::vector<NamedAmount>& amounts) {
+  for (const NamedAmount& entry : amounts) {
+    if (entry.amount >= 0 && entry.amount <= limits::amount) continue;
+    return fail(Code::invalid, std::string(what) + ": " + entry.name + " is " +
+                                   std::to_string(entry.amount) + "; 0 to 2^60 are allowed");
+  }
+  return {};
+}
+
+Result<void> check_shape(const std::string& role, const TaskShape& shape) {
+  TRY(check_amounts(role, shape.resources));
+  for (const DeviceRequest& request : shape.devices) {
+    if (request.count == 0 || request.count > limits::devices_per_node) {
+      return fail(Code::invalid,
+                  role + ": asks for " + std::to_string(request.count) +
+                      " devices on one node; 1 to " + std::to_string(limits::devices_per_node) +
+                      " are possible",
+                  "use more tasks with fewer devices each");
+    }
+    if (request.compute_permille > DeviceRequest::whole || request.memory_mib < 0) {
+      return fail(Code::invalid, role + ": a share of " + std::to_string(request.compute_permille) +
+                                     " per mille and " + std::to_string(request.memory_mib) +
+                                     " MiB; a card has at most 1000 per mille");
+    }
+  }
+  return {};
+}
+
+Result<void> check_role(const std::string& job, const RoleSpec& role) {
+  const std::string where = "job " + quoted(job) + ", role " + quoted(role.name);
+  if (role.count == 0 || role.count > limits::tasks_per_job) {
+    return fail(Code::limit, where + ": " + std::to_string(role.count) + " tasks; 1 to " +
+                                 std::to_string(limits::tasks_per_job) + " are allowed");
+  }
+  if (role.min > role.count) {
+    return fail(Code::invalid, where + ": at least " + std::to_string(role.min) +
+                                   " tasks are wanted, but there are only " +
+                                   std::to_string(role.count));
+  }
+  if (role.alternatives.empty()) return fail(Code::invalid, where + ": asks for nothing");
+  for (const TaskShape& shape : role.alternatives) TRY(check_shape(where, shape));
+  return {};
+}
+
+Result<void> check_job(const State& state, const JobSubmitted& event) {
+  const JobSpec& spec = *event.spec;
+  if (state.find(event.id).valid()) {
+    return fail(Code::conflict, "job " + to_string(event.id) + " exists already");
+  }
+  if (!state.find_queue(spec.queue)) {
+    return fail(Code::not_found, "job " + quoted(spec.name) + ": no queue " + quoted(spec.queue));
+  }
+  if (spec.name.size() > limits::name_length) {
+    return fail(Code::limit, "a job's name has " + std::to_string(spec.name.size()) +
+                                 " characters; at most " + std::to_string(limits::name_length) +
+                                 " are allowed");
+  }
+  std::uint64_t tasks = 0;
+  for (const auto& gang : spec.gangs) {
+    for (const GroupSpec& group : gang->groups) {
+      for (const RoleSpec& role : group.roles) {
+        TRY(check_role(spec.name, role));
+        const std::uint64_t copies = std::uint64_t{group.copies} * gang->copies;
+        if (copies > limits::tasks_per_job) tasks = limits::tasks_per_job;
+        tasks += std::min<std::uint64_t>(copies, limits::tasks_per_job) * role.count;
+      }
+    }
+  }
+  if (tasks == 0 || tasks > limits::tasks_per_job) {
+    return fail(Code::limit, "job " + quoted(spec.name) + " has " + std::to_string(tasks) +
+                                 " tasks; 1 to " + std::to_string(limits::tasks_per_job) +
+                                 " are allowed");
+  }
+  return {};
+}
+
+Result<void> known_node(const State& state, const std::string& name) {
+  if (state.fleet().find(name)) return {};
+  return fail(Code::not_found, "no node " + quoted(name));
+}
+
+}  // namespace
+
+Result<void> State::admissible(const Event& event) const {
+  if (const auto* reported = std::get_if<NodeReported>(&event)) {
+    return fleet_.admissible(reported->node);
+  }
+  if (const auto* submitted = std::get_if<JobSubmitted>(&event))
+    return check_job(*this, *submitted);
+  if (const auto* set = std::get_if<QueueSet>(&event)) {
+    if (set->queue.name.empty()) return fail(Code::invalid, "a queue needs a name");
+    return check_amounts("queue " + quoted(set->queue.name), set->queue.limit);
+  }
+  if (const auto* cordoned = std::get_if<NodeCordoned>(&event)) {
+    return known_node(*this, cordoned->node);
+  }
+  if (const auto* health = std::get_if<DeviceHealthChanged>(&event)) {
+    TRY(known_node(*this, health->node));
+    const std::size_t devices = fleet_.devices(*fleet_.find(health->node)).size();
+    if (health->ordinal < devices) return {};
+    return fail(Code::not_found, "node " + quoted(health->node) + " has no device " +
+                                     std::to_string(health->ordinal) + ", only " +
+                                     std::to_string(devices));
+  }
+  return {};
+}
+
+}  // namespace tutti

@@ -1,0 +1,336 @@
+#include "model/state_apply.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/limits.h"
+
+namespace tutti {
+
+void State::apply(const Event& event, Instant at) {
+  CHECK(at >= now_, at.us, now_.us);
+  now_ = at;
+  ++version_;
+  std::visit(StateApply(*this), event);
+}
+
+// --- The fleet ----------------------------------------------------------------------------------
+
+void StateApply::node_changed(NodeIndex node) {
+  state_.usage_.reopen(state_.fleet_, node);
+  changed(Change::Kind::node_static, node.value());
+}
+
+void StateApply::fleet_grew() {
+  for (ShapeRow& row : state_.shapes_) state_.resolve(row);
+  changed(Change::Kind::fleet, 0);
+}
+
+template <class Visit>
+void StateApply::each_task_on(NodeIndex node, Visit&& visit) {
+  for (std::size_t at = 0; at < state_.tasks_.size(); ++at) {
+    const TaskIndex index(at);
+    Task& task = state_.tasks_[index];
+    if (task.gang.valid() && holds(task.phase) && task.node == node) visit(index, task);
+  }
+}
+
+void StateApply::operator()(const NodeReported& event) {
+  Fleet& fleet = state_.fleet_;
+  const auto known = fleet.find(event.node.name);
+  NodeSpec spec = event.node;
+  Resources old_capacity;
+  bool old_bounded = true;
+  std::vector<TaskIndex> held;
+  if (known) {
+    // A card that is no longer reported keeps its ordinal, as failed: tasks may still hold it.
+    const auto devices = fleet.devices(*known);
+    for (std::size_t at = spec.devices.size(); at < devices.size(); ++at) {
+      spec.devices.push_back(
+          {.type = fleet.types()[devices[at].type.value()], .device = devices[at]});
+      spec.devices.back().device.health = Health::failed;
+    }
+    old_capacity = fleet.node(*known).capacity;
+    old_bounded = fleet.node(*known).bounded_pods;
+    each_task_on(*known, [&](TaskIndex index, const Task& task) {
+      held.push_back(index);
+      state_.usage_.release(fleet, task.shape, state_.shape(task.shape), *known, task.devices);
+    });
+  }
+  const std::vector<std::uint32_t> old_begin = fleet.device_offsets();
+  const std::size_t types = fleet.types().size();
+  const std::size_t lanes = fleet.lanes().size();
+  const Fleet::Upsert done = fleet.upsert(spec);
+  const bool grew = done.added || done.devices_moved || fleet.types().size() != types ||
+                    fleet.lanes().size() != lanes;
+  if (grew) {
+    state_.usage_.resize(
+        fleet, done.devices_moved ? std::span(old_begin) : std::span<const std::uint32_t>{});
+    fleet_grew();
+  }
+  state_.usage_.recapacitate(fleet, done.node, old_capacity, old_bounded);
+  for (const TaskIndex index : held) {
+    const Task& task = state_.tasks_[index];
+    state_.usage_.hold(fleet, task.shape, state_.shape(task.shape), done.node, task.devices);
+  }
+  node_changed(done.node);
+}
+
+void StateApply::operator()(const NodeLost& event) {
+  const auto node = state_.fleet_.find(event.node);
+  if (!node || !state_.fleet_.node(*node).present) return;
+  state_.fleet_.set_present(*node, false);
+  std::vector<TaskIndex> lost;
+  each_task_on(*node, [&](TaskIndex index, const Task&) { lost.push_back(index); });
+  for (const TaskIndex task : lost) leave(task, TaskPhase::pending);
+  node_changed(*node);
+}
+
+void StateApply::operator()(const NodeCordoned& event) {
+  const auto node = state_.fleet_.find(event.node);
+  if (!node) return;
+  state_.fleet_.set_cordoned(*node, event.cordoned);
+  node_changed(*node);
+}
+
+void StateApply::operator()(const DeviceHealthChanged& event) {
+  const auto node = state_.fleet_.find(event.node);
+  if (!node || event.ordinal >= state_.fleet_.devices(*node).size()) return;
+  state_.fleet_.set_health(state_.fleet_.device_begin(*node) + event.ordinal, event.health);
+  node_changed(*node);
+}
+
+void StateApply::operator()(const TreesDeclared& event) {
+  state_.fleet_.set_trees(event.trees);
+  changed(Change::Kind::fleet, 0);
+}
+
+void StateApply::operator()(const QueueSet& event) {
+  const auto known = state_.find_queue(event.queue.name);
+  const QueueIndex index = known.value_or(QueueIndex(state_.queues_.size()));
+  if (!known) {
+    state_.queues_.emplace_back();
+    state_.queue_usage_.emplace_back();
+  }
+  Queue& queue = state_.queues_[index.value()];
+  queue = {.spec = event.queue, .limit = {}};
+  for (const NamedAmount& entry : event.queue.limit) {
+    if (entry.name == "gpu") {
+      queue.gpu_milli_limit = entry.amount * DeviceRequest::whole;
+      continue;
+    }
+    const Lane lane = state_.fleet_.lane_of(entry.name);
+    if (!lane.valid()) continue;
+    if (queue.limit.size() <= lane.value()) queue.limit.resize(lane.value() + 1, -1);
+    queue.limit[lane.value()] = entry.amount;
+  }
+  state_.usage_.resize(state_.fleet_, {});
+  changed(Change::Kind::queue, index.value());
+}
+
+// --- Jobs ---------------------------------------------------------------------------------------
+
+void StateApply::operator()(const JobSubmitted& event) {
+  const JobSpec& spec = *event.spec;
+  const std::size_t lanes = state_.fleet_.lanes().size();
+  Job job{.id = event.id, .spec = event.spec, .queue = {}, .submitted = state_.now_};
+  const auto queue = state_.find_queue(spec.queue);
+  CHECK(queue.has_value(), spec.queue);
+  job.queue = *queue;
+  for (const auto& gang : spec.gangs) {
+    job.gangs += gang->copies;
+    job.tasks += gang->copies * state_.gang_shape(state_.intern_cached(gang)).tasks;
+  }
+  if (state_.fleet_.lanes().size() != lanes) {
+    state_.usage_.resize(state_.fleet_, {});
+    fleet_grew();
+  }
+  const JobIndex row = state_.jobs_.take(1);
+  job.first_gang = state_.gangs_.take(job.gangs);
+  job.first_task = state_.tasks_.take(job.tasks);
+  state_.jobs_[row] = job;
+  state_.job_rows_.insert(event.id, row);
+  ++state_.live_jobs_;
+  std::uint32_t next_gang = job.first_gang.value();
+  std::uint32_t next_task = job.first_task.value();
+  for (const auto& gang_spec : spec.gangs) {
+    const GangShapeIndex shape_index = state_.intern_cached(gang_spec);
+    const GangShape& shape = state_.gang_shape(shape_index);
+    for (std::uint32_t copy = 0; copy < gang_spec->copies; ++copy) {
+      const GangIndex gang(next_gang++);
+      state_.gangs_[gang] = {.job = row,
+                             .shape = shape_index,
+                             .first_task = TaskIndex(next_task),
+                             .tasks = shape.tasks};
+      for (std::uint16_t role = 0; role < shape.roles.size(); ++role) {
+        for (std::uint32_t each = 0; each < shape.roles[role].count; ++each) {
+          state_.tasks_[TaskIndex(next_task++)] = {.gang = gang,
+                                                   .shape = shape.roles[role].alternatives.front(),
+                                                   .node = {},
+                                                   .devices = {},
+                                                   .attempt = 0,
+                                                   .role = role};
+        }
+      }
+      changed(Change::Kind::gang, gang.value());
+    }
+  }
+}
+
+void StateApply::operator()(const JobCancelled& event) {
+  const JobIndex job = state_.job_rows_.find(event.id);
+  if (!job.valid()) return;
+  state_.jobs_[job].cancelled = true;
+  cancel_pending(job);
+  forget_if_done(job);
+}
+
+void StateApply::cancel_pending(JobIndex index) {
+  Job& job = state_.jobs_[index];
+  for (std::uint32_t offset = 0; offset < job.tasks; ++offset) {
+    Task& task = state_.tasks_[TaskIndex(job.first_task.value() + offset)];
+    if (task.phase != TaskPhase::pending) continue;
+    task.phase = TaskPhase::cancelled;
+    ++state_.gangs_[task.gang].done;
+    ++job.done;
+  }
+  for (std::uint32_t offset = 0; offset < job.gangs; ++offset) {
+    changed(Change::Kind::gang, job.first_gang.value() + offset);
+  }
+}
+
+void StateApply::forget_if_done(JobIndex index) {
+  const Job job = state_.jobs_[index];
+  if (job.done < job.tasks) return;
+  state_.tasks_.give_back(job.first_task, job.tasks);
+  state_.gangs_.give_back(job.first_gang, job.gangs);
+  state_.jobs_.give_back(index, 1);
+  state_.job_rows_.erase(job.id);
+  --state_.live_jobs_;
+}
+
+// --- Plans --------------------------------------------------------------------------------------
+
+void StateApply::operator()(const PlanDecided& event) {
+  for (const Action& action : event.actions) {
+    if (action.kind == ActionKind::place) place(action);
+    if (action.kind == ActionKind::evict) evict(action);
+  }
+}
+
+void StateApply::place(const Action& action) {
+  const TaskIndex index = state_.find(action.task);
+  CHECK(index.valid(), action.task);
+  Task& task = state_.tasks_[index];
+  CHECK(task.phase == TaskPhase::pending, action.task, to_text(task.phase));
+  CHECK(action.attempt == task.attempt + 1, action.attempt, task.attempt);
+  task.phase = TaskPhase::assigned;
+  task.attempt = action.attempt;
+  task.shape = action.shape;
+  task.node = action.node;
+  task.devices = action.devices;
+  book(task, Sign::hold);
+  Gang& gang = state_.gangs_[task.gang];
+  ++gang.holding;
+  if (gang.pending() == 0) changed(Change::Kind::gang, task.gang.value());
+}
+
+void StateApply::evict(const Action& action) {
+  const TaskIndex index = current(action.task, action.attempt);
+  CHECK(index.valid(), action.task, action.attempt);
+  Task& task = state_.tasks_[index];
+  CHECK(task.phase != TaskPhase::stopping, action.task);
+  task.phase = TaskPhase::stopping;
+  ++state_.gangs_[task.gang].stopping;
+}
+
+void StateApply::book(const Task& task, Sign sign) {
+  const ShapeRow& row = state_.shape(task.shape);
+  if (sign == Sign::hold) {
+    state_.usage_.hold(state_.fleet_, task.shape, row, task.node, task.devices);
+  } else {
+    state_.usage_.release(state_.fleet_, task.shape, row, task.node, task.devices);
+  }
+  charge(task, sign);
+  changed(Change::Kind::node_usage, task.node.value());
+}
+
+void StateApply::charge(const Task& task, Sign sign) {
+  const QueueIndex queue = state_.jobs_[state_.gangs_[task.gang].job].queue;
+  QueueUsage& usage = state_.queue_usage_[queue.value()];
+  const ShapeRow& row = state_.shape(task.shape);
+  for (const Resources::Amount& part : row.request) {
+    if (usage.lanes.size() <= part.lane.value()) usage.lanes.resize(part.lane.value() + 1);
+    usage.lanes[part.lane.value()] += static_cast<int>(sign) * part.amount;
+  }
+  usage.gpu_milli += static_cast<int>(sign) * row.gpu_milli;
+  if (!state_.queues_[queue.value()].spec.limit.empty()) {
+    changed(Change::Kind::queue, queue.value());
+  }
+}
+
+// --- Reports ------------------------------------------------------------------------------------
+
+TaskIndex StateApply::current(const TaskId& id, std::uint16_t attempt) const {
+  const TaskIndex task = state_.find(id);
+  if (!task.valid()) return TaskIndex::none();
+  const Task& row = state_.tasks_[task];
+  return row.attempt == attempt && holds(row.phase) ? task : TaskIndex::none();
+}
+
+void StateApply::operator()(const TaskStarted& event) {
+  const TaskIndex task = current(event.task, event.attempt);
+  if (!task.valid() || state_.tasks_[task].phase != TaskPhase::assigned) return;
+  state_.tasks_[task].phase = TaskPhase::running;
+}
+
+void StateApply::operator()(const TaskExited& event) {
+  const TaskIndex index = current(event.task, event.attempt);
+  if (!index.valid()) return;
+  const bool told_to = state_.tasks_[index].phase == TaskPhase::stopping;
+  const TaskPhase natural = event.exit_code == 0 ? TaskPhase::succeeded : TaskPhase::failed;
+  leave(index, told_to && event.exit_code != 0 ? TaskPhase::pending : natural);
+}
+
+void StateApply::operator()(const TaskRefused& event) {
+  const TaskIndex task = current(event.task, event.attempt);
+  if (!task.valid() || state_.tasks_[task].phase == TaskPhase::running) return;
+  leave(task, TaskPhase::pending);
+}
+
+void StateApply::leave(TaskIndex index, TaskPhase phase) {
+  Task& task = state_.tasks_[index];
+  const GangIndex gang_index = task.gang;
+  Gang& gang = state_.gangs_[gang_index];
+  const JobIndex job_index = gang.job;
+  Job& job = state_.jobs_[job_index];
+  book(task, Sign::release);
+  --gang.holding;
+  if (task.phase == TaskPhase::stopping) --gang.stopping;
+  if (phase == TaskPhase::pending && job.cancelled) phase = TaskPhase::cancelled;
+  task.phase = phase;
+  task.node = NodeIndex::none();
+  task.devices = {};
+  if (ended(phase)) {
+    ++gang.done;
+    ++job.done;
+  }
+  changed(Change::Kind::gang, gang_index.value());
+  forget_if_done(job_index);
+}
+
+void StateApply::operator()(const MixSet& event) {
+  state_.mix_.clear();
+  const std::size_t lanes = state_.fleet_.lanes().size();
+  for (const MixSet::Entry& entry : event.entries) {
+    state_.mix_.push_back({state_.intern(entry.shape), entry.count});
+  }
+  ++state_.mix_version_;
+  if (state_.fleet_.lanes().size() != lanes) {
+    state_.usage_.resize(state_.fleet_, {});
+    fleet_grew();
+  }
+  changed(Change::Kind::mix, 0);
+}
+
+}  // namespace tutti

@@ -1,0 +1,118 @@
+#include "policy/registry.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/check.h"
+#include "format/text.h"
+#include "policy/makers.h"
+
+namespace tutti {
+namespace {
+
+const std::array<Argument, 1> fgd_arguments{{{"scale", 1000}}};
+
+constexpr std::uint32_t weight_max = 1000;
+
+std::vector<Argument> filled_in(const ScoreEntry& entry, const ScoreRecipe& recipe) {
+  std::vector<Argument> arguments(entry.defaults.begin(), entry.defaults.end());
+  for (Argument& argument : arguments) {
+    const auto given = std::ranges::find(recipe.arguments, argument.name, &Argument::name);
+    if (given != recipe.arguments.end()) argument.value = given->value;
+  }
+  return arguments;
+}
+
+const ScoreEntry* find_score(std::string_view name) {
+  const auto entries = all_scores();
+  const auto found = std::ranges::find(entries, name, &ScoreEntry::name);
+  return found == entries.end() ? nullptr : &*found;
+}
+
+Result<void> check_score(const ScoreRecipe& recipe) {
+  const ScoreEntry* entry = find_score(recipe.name);
+  if (entry == nullptr) {
+    std::vector<std::string_view> names;
+    for (const ScoreEntry& known : all_scores()) names.push_back(known.name);
+    return fail(Code::not_found, "no score is called \"" + recipe.name + "\"",
+                did_you_mean(recipe.name, names));
+  }
+  if (recipe.weight == 0 || recipe.weight > weight_max) {
+    return fail(Code::invalid, "score \"" + recipe.name + "\" has weight " +
+                                   std::to_string(recipe.weight) + "; 1 to " +
+                                   std::to_string(weight_max) + " are allowed");
+  }
+  for (const Argument& argument : recipe.arguments) {
+    if (std::ranges::find(entry->defaults, argument.name, &Argument::name) ==
+        entry->defaults.end()) {
+      std::vector<std::string_view> names;
+      for (const Argument& known : entry->defaults) names.push_back(known.name);
+      return fail(Code::not_found,
+                  "score \"" + recipe.name + "\" has no argument \"" + argument.name + "\"",
+                  did_you_mean(argument.name, names));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::span<const ScoreEntry> all_scores() {
+  static const std::array<ScoreEntry, 9> entries{{
+      {"balanced", "even use of cpu, memory and accelerators on each node", {}, make_balanced},
+      {"bestfit", "the node left with the least cpu and accelerators", {}, make_bestfit},
+      {"clustering", "nodes that already run tasks with as many accelerators", {}, make_clustering},
+      {"dotprod", "small alignment of what is asked with what is free", {}, make_dotprod},
+      {"fgd", "the smallest growth of fragmentation for the target mix", fgd_arguments, make_fgd},
+      {"pack", "the fullest node, so that large holes survive", {}, make_pack},
+      {"packing", "used devices first, then used nodes, then idle ones", {}, make_packing},
+      {"random", "any node that fits", {}, make_random},
+      {"spread", "the emptiest node", {}, make_spread},
+  }};
+  return entries;
+}
+
+std::vector<std::string_view> builtin_policy_names() {
+  return {"random", "dotprod", "clustering", "packing",  "bestfit",
+          "fgd",    "pack",    "spread",     "balanced", "default"};
+}
+
+Result<PolicyRecipe> builtin_policy(std::string_view name) {
+  const auto names = builtin_policy_names();
+  if (std::ranges::find(names, name) == names.end()) {
+    return fail(Code::not_found, "no policy is called \"" + std::string(name) + "\"",
+                did_you_mean(name, names));
+  }
+  PolicyRecipe recipe{.name = std::string(name), .scores = {{.name = std::string(name)}}};
+  if (name == "default") recipe.scores = {{.name = "fgd"}};
+  return recipe;
+}
+
+Result<void> check_recipe(const PolicyRecipe& recipe) {
+  if (recipe.scores.empty()) {
+    return fail(Code::invalid, "policy \"" + recipe.name + "\" names no score",
+                "give it at least one, for example: scores: [{name: fgd}]");
+  }
+  for (const ScoreRecipe& score : recipe.scores) TRY(check_score(score));
+  const bool chosen = recipe.device_score.empty() ||
+                      std::ranges::find(recipe.scores, recipe.device_score, &ScoreRecipe::name) !=
+                          recipe.scores.end();
+  if (chosen) return {};
+  return fail(Code::not_found, "policy \"" + recipe.name + "\" lets \"" + recipe.device_score +
+                                   "\" choose devices, which is none of its scores");
+}
+
+PolicySet RecipeFactory::build(const State& state) const {
+  PolicySet set{.filters = make_filters(), .scores = {}};
+  for (std::size_t at = 0; at < recipe_.scores.size(); ++at) {
+    const ScoreRecipe& recipe = recipe_.scores[at];
+    const ScoreEntry* entry = find_score(recipe.name);
+    CHECK(entry != nullptr, recipe.name);
+    const std::vector<Argument> arguments = filled_in(*entry, recipe);
+    set.scores.push_back({entry->make(arguments, state), recipe.weight});
+    if (recipe.name == recipe_.device_score) set.device_score = at;
+  }
+  return set;
+}
+
+}  // namespace tutti

@@ -1,0 +1,71 @@
+/// The policies that exist, by name, and the recipes that combine them.
+///
+/// To add one: write policy/NAME.cpp with a class that implements Score or Filter, declare its
+/// maker in policy/makers.h and list it in registry.cpp. docs/policies.md has a worked example.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "sched/policy.h"
+
+namespace tutti {
+
+/// One named number of a policy: {"scale", 3000}.
+struct Argument {
+  std::string name;
+  std::int64_t value = 0;
+  friend bool operator==(const Argument&, const Argument&) = default;
+};
+
+struct ScoreRecipe {
+  std::string name;
+  std::uint32_t weight = 1;
+  std::vector<Argument> arguments;
+  friend bool operator==(const ScoreRecipe&, const ScoreRecipe&) = default;
+};
+
+/// What a policy file says: which scores run, with what weights, and which one chooses devices.
+struct PolicyRecipe {
+  std::string name;
+  std::vector<ScoreRecipe> scores;
+  std::string device_score;  ///< Empty: the first score.
+  friend bool operator==(const PolicyRecipe&, const PolicyRecipe&) = default;
+};
+
+/// A score that can be named in a recipe, with the arguments it takes.
+struct ScoreEntry {
+  std::string_view name;
+  std::string_view summary;
+  std::span<const Argument> defaults;
+  std::unique_ptr<const Score> (*make)(std::span<const Argument> arguments, const State& state);
+};
+
+std::span<const ScoreEntry> all_scores();
+
+/// The built-in recipe of that name: random dotprod clustering packing bestfit fgd pack spread
+/// balanced default.
+Result<PolicyRecipe> builtin_policy(std::string_view name);
+std::vector<std::string_view> builtin_policy_names();
+
+/// Checks names, weights and arguments.
+Result<void> check_recipe(const PolicyRecipe& recipe);
+
+/// Builds the policies of one recipe for whatever fleet it is given. REQUIRES: check_recipe passed.
+class RecipeFactory final : public PolicyFactory {
+ public:
+  explicit RecipeFactory(PolicyRecipe recipe) : recipe_(std::move(recipe)) {}
+  PolicySet build(const State& state) const override;
+  const PolicyRecipe& recipe() const { return recipe_; }
+
+ private:
+  PolicyRecipe recipe_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,79 @@
+#include "sched/cycle.h"
+
+#include <algorithm>
+#include <array>
+
+#include "sched/gang.h"
+
+namespace tutti {
+namespace {
+
+/// A gang that lost members gets them replaced at once, before anything new starts, or else stops
+/// as a whole. What is left of a cancelled job stops.
+void repair(Txn& txn, GangIndex index) {
+  const State& state = txn.state();
+  const Gang& gang = state.gangs()[index];
+  if (!gang.job.valid() || gang.stopping > 0 || gang.holding == 0) return;
+  if (!state.jobs()[gang.job].cancelled) {
+    if (whole(state, index)) return;
+    const Txn::Mark mark = txn.mark();
+    if (place_gang(txn, index)) return;
+    txn.rollback(mark);
+  }
+  for (std::uint32_t offset = 0; offset < gang.tasks; ++offset) {
+    const TaskIndex task(gang.first_task.value() + offset);
+    if (holds(state.tasks()[task].phase)) txn.evict(task);
+  }
+}
+
+Decision decide(Txn& txn, GangIndex index) {
+  const State& state = txn.state();
+  Decision decision{.gang = index, .job = state.jobs()[state.gangs()[index].job].id};
+  if (over_limit(txn, index)) {
+    decision.wakes_on = Wake::queue_freed;
+    return decision;
+  }
+  const Txn::Mark mark = txn.mark();
+  if (place_gang(txn, index)) {
+    decision.outcome = Outcome::placed;
+  } else {
+    txn.rollback(mark);  // All of the gang, or none of it.
+  }
+  return decision;
+}
+
+}  // namespace
+
+std::string_view to_text(Outcome outcome) {
+  constexpr std::array<std::string_view, 3> words{"placed", "waits", "never"};
+  return words[static_cast<std::size_t>(outcome)];
+}
+
+Plan Cycle::run(const State& state, Workspace& workspace) const {
+  workspace.sync(state);
+  Txn txn(state, workspace);
+  std::vector<GangIndex>& broken = workspace.broken();
+  std::ranges::sort(broken);
+  const auto doubled = std::ranges::unique(broken);
+  broken.erase(doubled.begin(), doubled.end());
+  for (const GangIndex gang : broken) repair(txn, gang);
+  broken.clear();
+
+  Pending& pending = workspace.pending();
+  pending.begin(state);
+  while (txn.size() < limits_.actions) {
+    const GangIndex gang = pending.next();
+    if (!gang.valid()) break;
+    const Decision decision = decide(txn, gang);
+    txn.note(decision);
+    if (decision.outcome == Outcome::placed) {
+      pending.placed(state);
+    } else {
+      pending.sleeps(decision.wakes_on);
+    }
+  }
+  pending.finish();
+  return std::move(txn).finish();
+}
+
+}  // namespace tutti

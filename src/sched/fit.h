@@ -1,0 +1,33 @@
+/// Capacity: does a task fit what is free on a node, and on which devices?
+///
+/// This is the one filter that every decision runs, so it is a function and not an interface.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sched/policy.h"
+
+namespace tutti {
+
+/// Would the task fit now? Equal to fit_reject(...).ok(), but as fast as can be.
+bool fits(const TaskClass& task, const View& view, NodeIndex node);
+
+/// The first thing that is missing. Lanes come before devices, lower ones first.
+Reject fit_reject(const TaskClass& task, const View& view, NodeIndex node);
+
+/// How many such tasks the node could take side by side, at most `most`.
+std::uint32_t slots(const TaskClass& task, const View& view, NodeIndex node, std::uint32_t most);
+
+/// Ordinals of the devices that could serve the request alone: of a matching type, offered, with
+/// enough free. Ascending.
+void candidates(const TaskClass& task, const View& view, NodeIndex node, unsigned request,
+                std::vector<std::uint8_t>& out);
+
+/// The devices that the task would take on this node. A task of one share takes the device that
+/// `score` rates highest, a task of several the first ones, in one island where it asks for that.
+/// REQUIRES: fits(task, view, node).
+DeviceSet choose_devices(const TaskClass& task, const View& view, NodeIndex node,
+                         const Score& score);
+
+}  // namespace tutti

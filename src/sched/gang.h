@@ -1,0 +1,18 @@
+/// Placing a gang: all of its tasks that must start together, then as many more as fit.
+#pragma once
+
+#include "sched/txn.h"
+
+namespace tutti {
+
+/// Does the gang hold at least the minimum of each role, counting tasks that ended well?
+bool whole(const State& state, GangIndex gang);
+
+/// Would the gang's minimum exceed a hard limit of its queue?
+bool over_limit(Txn& txn, GangIndex gang);
+
+/// Places what the gang lacks of its minimum, and then what else fits. False when the minimum
+/// cannot be met; the caller rolls back.
+bool place_gang(Txn& txn, GangIndex gang);
+
+}  // namespace tutti

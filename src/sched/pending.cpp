@@ -1,0 +1,126 @@
+#include "sched/pending.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "sched/gang.h"
+
+namespace tutti {
+
+bool wants_place(const State& state, GangIndex index) {
+  const Gang& gang = state.gangs()[index];
+  if (!gang.job.valid() || state.jobs()[gang.job].cancelled) return false;
+  if (gang.stopping > 0 || gang.pending() == 0) return false;
+  return gang.holding == 0 || whole(state, index);  // A broken gang is repaired, out of turn.
+}
+
+void Pending::clear() { *this = Pending(); }
+
+Pending::Bucket& Pending::bucket_of(const State& state, const Gang& gang) {
+  const Job& job = state.jobs()[gang.job];
+  const Key key{job.queue.value(), job.spec->priority, gang.shape.value()};
+  const auto [at, fresh] = by_key_.try_emplace(key, static_cast<std::uint32_t>(buckets_.size()));
+  if (fresh) {
+    buckets_.push_back({.priority = job.spec->priority});
+  }
+  wake_bucket(at->second);
+  return buckets_[at->second];
+}
+
+void Pending::wake_bucket(std::uint32_t number) {
+  if (buckets_[number].awake) return;
+  buckets_[number].awake = true;
+  awake_.push_back(number);
+}
+
+void Pending::add(const State& state, GangIndex index) {
+  if (!wants_place(state, index)) return;
+  const Gang& gang = state.gangs()[index];
+  const Job& job = state.jobs()[gang.job];
+  Bucket& bucket = bucket_of(state, gang);
+  const Entry entry{job.submitted.us, job.id, index};
+  const auto begin = bucket.entries.begin() + static_cast<std::ptrdiff_t>(bucket.head);
+  if (bucket.entries.empty() || bucket.entries.back() < entry) {
+    bucket.entries.push_back(entry);
+    return;
+  }
+  const auto at = std::lower_bound(begin, bucket.entries.end(), entry);
+  if (at == bucket.entries.end() || *at != entry) bucket.entries.insert(at, entry);
+}
+
+void Pending::wake(Wake cause) {
+  const auto stir = [&](std::vector<std::uint32_t>& sleepers) {
+    for (const std::uint32_t number : sleepers) wake_bucket(number);
+    sleepers.clear();
+  };
+  stir(asleep_[static_cast<std::size_t>(cause)]);
+  // A changed description may change anything.
+  if (cause == Wake::description_changed) {
+    for (std::vector<std::uint32_t>& sleepers : asleep_) stir(sleepers);
+  }
+}
+
+bool Pending::trim(const State& state, Bucket& bucket) {
+  while (bucket.head < bucket.entries.size()) {
+    const Entry& entry = bucket.entries[bucket.head];
+    const Gang& gang = state.gangs()[entry.gang];
+    const bool same = gang.job.valid() && state.jobs()[gang.job].id == entry.job;
+    if (same && wants_place(state, entry.gang)) return true;
+    ++bucket.head;
+  }
+  bucket.entries.clear();
+  bucket.head = 0;
+  return false;
+}
+
+bool Pending::before(std::uint32_t a, std::uint32_t b) const {
+  const Bucket& left = buckets_[a];
+  const Bucket& right = buckets_[b];
+  if (left.priority != right.priority) return left.priority > right.priority;
+  return left.entries[left.head] < right.entries[right.head];
+}
+
+void Pending::begin(const State& state) {
+  heap_.clear();
+  for (const std::uint32_t number : awake_) {
+    if (trim(state, buckets_[number])) {
+      heap_.push_back(number);
+    } else {
+      buckets_[number].awake = false;
+    }
+  }
+  awake_.clear();
+  std::ranges::make_heap(heap_, [this](auto a, auto b) { return before(b, a); });
+}
+
+GangIndex Pending::next() {
+  if (heap_.empty()) return GangIndex::none();
+  std::ranges::pop_heap(heap_, [this](auto a, auto b) { return before(b, a); });
+  current_ = heap_.back();
+  heap_.pop_back();
+  return buckets_[current_].entries[buckets_[current_].head].gang;
+}
+
+void Pending::placed(const State& state) {
+  Bucket& bucket = buckets_[current_];
+  ++bucket.head;
+  if (!trim(state, bucket)) {
+    bucket.awake = false;
+    return;
+  }
+  heap_.push_back(current_);
+  std::ranges::push_heap(heap_, [this](auto a, auto b) { return before(b, a); });
+}
+
+void Pending::finish() {
+  awake_.insert(awake_.end(), heap_.begin(), heap_.end());
+  heap_.clear();
+}
+
+void Pending::sleeps(Wake until) {
+  Bucket& bucket = buckets_[current_];
+  bucket.awake = false;
+  asleep_[static_cast<std::size_t>(until)].push_back(current_);
+}
+
+}  // namespace tutti

@@ -1,0 +1,74 @@
+/// The gangs that wait, in the order in which they are tried.
+///
+/// Gangs of equal shape, queue and priority are interchangeable but for their age, so they share a
+/// bucket; when the oldest of a bucket cannot be placed, none of it can, and the whole bucket
+/// sleeps until something happens that could change that. A cycle therefore costs what it places,
+/// not what waits. Order: priority (highest first), submission, job id, gang.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "model/state.h"
+#include "sched/plan.h"
+
+namespace tutti {
+
+class Pending {
+ public:
+  void clear();
+  /// The gang may have begun or stopped waiting; adding it twice is harmless.
+  void add(const State& state, GangIndex gang);
+  void wake(Wake cause);
+
+  /// Begins a pass over the buckets that are awake.
+  void begin(const State& state);
+  /// The next gang to try, or none at the end of the pass.
+  GangIndex next();
+  /// What became of the gang that `next` returned last.
+  void placed(const State& state);
+  void sleeps(Wake until);
+  /// Ends the pass; what was not tried is tried in the next one.
+  void finish();
+
+ private:
+  struct Entry {
+    std::int64_t submitted_us = 0;
+    JobId job;
+    GangIndex gang;
+    friend auto operator<=>(const Entry&, const Entry&) = default;
+  };
+  struct Bucket {
+    std::int32_t priority = 0;
+    std::size_t head = 0;
+    std::vector<Entry> entries;  ///< Sorted from `head` on.
+    bool awake = false;
+  };
+  struct Key {
+    std::uint32_t queue = 0;
+    std::int32_t priority = 0;
+    std::uint32_t shape = 0;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+
+  Bucket& bucket_of(const State& state, const Gang& gang);
+  /// Drops entries at the head that no longer wait. False when the bucket is empty.
+  static bool trim(const State& state, Bucket& bucket);
+  bool before(std::uint32_t a, std::uint32_t b) const;
+  void wake_bucket(std::uint32_t number);
+
+  std::vector<Bucket> buckets_;
+  std::map<Key, std::uint32_t> by_key_;
+  std::vector<std::uint32_t> awake_;                  ///< Buckets that the next pass looks at.
+  std::vector<std::uint32_t> heap_;                   ///< Of the running pass.
+  std::array<std::vector<std::uint32_t>, 3> asleep_;  ///< By Wake; may hold stale numbers.
+  std::uint32_t current_ = 0;
+};
+
+/// Does the gang have tasks that a cycle could place now?
+bool wants_place(const State& state, GangIndex gang);
+
+}  // namespace tutti

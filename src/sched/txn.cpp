@@ -1,0 +1,66 @@
+#include "sched/txn.h"
+
+#include "base/check.h"
+
+namespace tutti {
+
+Txn::Txn(const State& state, Workspace& workspace) : state_(state), workspace_(workspace) {
+  plan_.base_version = state.version();
+}
+
+Txn::~Txn() {
+  if (!finished_) rollback(0);
+}
+
+void Txn::place(TaskIndex index, ShapeIndex shape, NodeIndex node, const DeviceSet& devices) {
+  const Task& task = state_.tasks()[index];
+  CHECK(task.phase == TaskPhase::pending, index, to_text(task.phase));
+  plan_.actions.push_back({.kind = ActionKind::place,
+                           .task = state_.id_of(index),
+                           .attempt = static_cast<std::uint16_t>(task.attempt + 1),
+                           .shape = shape,
+                           .node = node,
+                           .devices = devices});
+  workspace_.hold(state_, shape, node, devices);
+  charge(plan_.actions.back(), +1);
+}
+
+void Txn::evict(TaskIndex index) {
+  const Task& task = state_.tasks()[index];
+  plan_.actions.push_back({.kind = ActionKind::evict,
+                           .task = state_.id_of(index),
+                           .attempt = task.attempt,
+                           .shape = task.shape,
+                           .node = task.node,
+                           .devices = task.devices});
+}
+
+void Txn::rollback(Mark mark) {
+  while (plan_.actions.size() > mark) {
+    const Action& action = plan_.actions.back();
+    if (action.kind == ActionKind::place) {
+      workspace_.release(state_, action.shape, action.node, action.devices);
+      charge(action, -1);
+    }
+    plan_.actions.pop_back();
+  }
+}
+
+void Txn::charge(const Action& action, int sign) {
+  const QueueIndex queue = state_.jobs()[state_.find(action.task.job)].queue;
+  if (state_.queue(queue).spec.limit.empty()) return;  // Only limits are asked for during a cycle.
+  QueueUsage& usage = workspace_.queue_usage()[queue.value()];
+  const ShapeRow& row = state_.shape(action.shape);
+  for (const Resources::Amount& part : row.request) {
+    if (usage.lanes.size() <= part.lane.value()) usage.lanes.resize(part.lane.value() + 1);
+    usage.lanes[part.lane.value()] += sign * part.amount;
+  }
+  usage.gpu_milli += sign * row.gpu_milli;
+}
+
+Plan Txn::finish() && {
+  finished_ = true;
+  return std::move(plan_);
+}
+
+}  // namespace tutti

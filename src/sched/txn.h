@@ -1,0 +1,51 @@
+/// Trying placements on top of State, with an undo log: all of a gang, or none of it.
+///
+/// State stays as it is; the workspace's mirror carries what was tried. A Txn that is destroyed
+/// without `finish` undoes everything.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sched/plan.h"
+#include "sched/workspace.h"
+
+namespace tutti {
+
+class Txn {
+ public:
+  using Mark = std::size_t;
+
+  Txn(const State& state, Workspace& workspace);
+  ~Txn();
+  Txn(const Txn&) = delete;
+  Txn& operator=(const Txn&) = delete;
+
+  const State& state() const { return state_; }
+  View view() const { return workspace_.view(state_); }
+  Workspace& workspace() { return workspace_; }
+
+  Mark mark() const { return plan_.actions.size(); }
+  /// Undoes everything since the mark, newest first.
+  void rollback(Mark mark);
+
+  /// Books the task. REQUIRES: it is pending, and fits there.
+  void place(TaskIndex task, ShapeIndex shape, NodeIndex node, const DeviceSet& devices);
+  /// Tells the task to stop; it holds what it has until its end is reported.
+  void evict(TaskIndex task);
+  void note(const Decision& decision) { plan_.decisions.push_back(decision); }
+
+  std::size_t size() const { return plan_.actions.size(); }
+  /// Is the task among those placed by this transaction?
+  Plan finish() &&;
+
+ private:
+  void charge(const Action& action, int sign);
+
+  const State& state_;
+  Workspace& workspace_;
+  Plan plan_;
+  bool finished_ = false;
+};
+
+}  // namespace tutti

@@ -1,0 +1,175 @@
+#include "sim/fill.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/prng.h"
+#include "engine/engine.h"
+#include "policy/fragmentation.h"
+
+namespace tutti {
+namespace {
+
+enum Stream : std::uint64_t { node_order = 1, job_order = 2, tuning = 3 };
+
+/// Starts everything at once and never reports: the tasks of this experiment run for ever.
+class EndlessBackend final : public Backend {
+ public:
+  void execute(const Action&, const State&) override {}
+  std::vector<Observed> observe() override { return {}; }
+};
+
+std::int64_t gpu_milli_of(const FleetFile& fleet) {
+  std::int64_t sum = 0;
+  for (const NodeSpec& node : fleet.nodes) {
+    sum += static_cast<std::int64_t>(node.devices.size()) * DeviceRequest::whole;
+  }
+  return sum;
+}
+
+/// Jobs in random order, repeated or thinned out until they ask for `target` ‰ of devices.
+std::vector<const Submission*> tuned(const Workload& workload, std::int64_t target,
+                                     std::uint64_t seed) {
+  std::vector<const Submission*> jobs;
+  for (const Submission& job : workload.jobs) jobs.push_back(&job);
+  std::ranges::sort(jobs, {},
+                    [](const Submission* job) -> const std::string& { return job->spec->name; });
+  const std::vector<const Submission*> original = jobs;
+  Prng order(seed, job_order);
+  shuffle(std::span(jobs), order);
+  std::int64_t sum = 0;
+  for (const Submission* job : jobs) sum += job->gpu_milli;
+  Prng prng(seed, tuning);
+  const auto any = [&](std::size_t size) { return prng.below(static_cast<std::uint32_t>(size)); };
+  while (sum > target && !jobs.empty()) {
+    const std::size_t victim = any(jobs.size());
+    sum -= jobs[victim]->gpu_milli;
+    jobs.erase(jobs.begin() + static_cast<std::ptrdiff_t>(victim));
+  }
+  // A workload without accelerators could be repeated for ever.
+  const bool repeats = sum > 0;
+  while (repeats && sum < target) {
+    const Submission* extra = original[any(original.size())];
+    // As published: the bound is checked against one device of the job, not all of them.
+    const std::int64_t each = std::min<std::int64_t>(extra->gpu_milli, DeviceRequest::whole);
+    if (sum + each > target) break;
+    jobs.push_back(extra);
+    sum += extra->gpu_milli;
+  }
+  return jobs;
+}
+
+/// Follows the fragmentation of the whole fleet, node by changed node.
+class FragmentationMeter {
+ public:
+  explicit FragmentationMeter(const State& state)
+      : measure_(state), of_node_(state.fleet().size()) {
+    for (std::size_t at = 0; at < of_node_.size(); ++at) refresh(state, NodeIndex(at));
+  }
+  void refresh(const State& state, NodeIndex node) {
+    const std::int64_t now = measure_.fragments(measure_.look({state, state.usage()}, node));
+    sum_ += now - of_node_[node.value()];
+    of_node_[node.value()] = now;
+  }
+  /// In ‰ of devices.
+  double fragments() const {
+    const auto total = static_cast<double>(std::max<std::int64_t>(measure_.total(), 1));
+    return static_cast<double>(sum_) / total;
+  }
+
+ private:
+  Fragmentation measure_;
+  std::vector<std::int64_t> of_node_;
+  std::int64_t sum_ = 0;
+};
+
+class FillRun {
+ public:
+  FillRun(const FleetFile& fleet, const Workload& workload, const PolicyRecipe& policy)
+      : fleet_(fleet),
+        workload_(workload),
+        factory_(policy),
+        engine_(journal_, backend_, factory_),
+        gpu_milli_(gpu_milli_of(fleet)) {}
+
+  Result<FillResult> run(const FillOptions& options) {
+    TRY(prepare(options.seed));
+    FragmentationMeter meter(engine_.state());
+    const std::int64_t target = gpu_milli_ * options.load_permille / 1000;
+    for (const Submission* job : tuned(workload_, target, options.seed)) {
+      TRY(arrive(*job, meter));
+    }
+    for (FillResult::AtMark& mark : result_.at_marks) {
+      if (mark.arrivals == 0) continue;
+      mark.unallocated /= mark.arrivals;
+      mark.fragmented /= mark.arrivals;
+    }
+    result_.state_hash = engine_.state().hash();
+    return std::move(result_);
+  }
+
+ private:
+  Result<void> send(const Event& event) {
+    now_.us += 1'000'000;
+    Engine::Step step = TRY(engine_.step(std::span(&event, 1), now_));
+    if (!step.refused.empty()) return fail(std::move(step.refused.front().why));
+    plan_ = std::move(step.plan);
+    return {};
+  }
+
+  Result<void> prepare(std::uint64_t seed) {
+    std::vector<const NodeSpec*> nodes;
+    for (const NodeSpec& node : fleet_.nodes) nodes.push_back(&node);
+    Prng prng(seed, node_order);
+    shuffle(std::span(nodes), prng);
+    for (const NodeSpec* node : nodes) TRY(send(NodeReported{*node}));
+    for (const QueueSpec& queue : fleet_.queues) TRY(send(QueueSet{queue}));
+    return send(MixSet{workload_.mix});
+  }
+
+  Result<void> arrive(const Submission& job, FragmentationMeter& meter) {
+    TRY(send(JobSubmitted{JobId(next_job_++), job.spec}));
+    ++result_.decisions;
+    arrived_ += job.gpu_milli;
+    for (const Action& action : plan_.actions) {
+      meter.refresh(engine_.state(), action.node);
+      allocated_ += engine_.state().shape(action.shape).gpu_milli;
+    }
+    if (gpu_milli_ == 0) return {};
+    const double percent = 100.0 * static_cast<double>(arrived_) / static_cast<double>(gpu_milli_);
+    if (plan_.actions.empty() && percent < 100) ++result_.failed_before_100[size_name(*job.spec)];
+    for (std::size_t at = 0; at < arrival_marks.size(); ++at) {
+      if (static_cast<unsigned>(percent + 0.5) != arrival_marks[at]) continue;
+      FillResult::AtMark& mark = result_.at_marks[at];
+      ++mark.arrivals;
+      mark.unallocated +=
+          100.0 * static_cast<double>(gpu_milli_ - allocated_) / static_cast<double>(gpu_milli_);
+      mark.fragmented += 100.0 * meter.fragments() / static_cast<double>(gpu_milli_);
+    }
+    return {};
+  }
+
+  const FleetFile& fleet_;
+  const Workload& workload_;
+  RecipeFactory factory_;
+  NullJournal journal_;
+  EndlessBackend backend_;
+  Engine engine_;
+  Plan plan_;
+  Instant now_;
+  std::int64_t gpu_milli_;
+  std::int64_t arrived_ = 0;
+  std::int64_t allocated_ = 0;
+  std::uint64_t next_job_ = 0;
+  FillResult result_;
+};
+
+}  // namespace
+
+Result<FillResult> fill(const FleetFile& fleet, const Workload& workload,
+                        const PolicyRecipe& policy, const FillOptions& options) {
+  TRY(check_recipe(policy));
+  return FillRun(fleet, workload, policy).run(options);
+}
+
+}  // namespace tutti

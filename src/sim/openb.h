@@ -1,0 +1,26 @@
+/// Readers for the "openb" GPU-sharing traces (Alibaba clusterdata, cluster-trace-gpu-v2023).
+///
+/// Nodes: sn, cpu_milli, memory_mib, gpu, model. Pods: name, cpu_milli, memory_mib, num_gpu,
+/// gpu_milli [, gpu_spec, qos, pod_phase, creation_time, deletion_time, scheduled_time]; gpu_spec
+/// lists the allowed models, separated by '|'. Times are seconds.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "dialect/workload.h"
+
+namespace tutti {
+
+/// Lines that a reader left out because the caller allowed it.
+struct Skipped {
+  std::size_t allowed = 0;
+  std::size_t lines = 0;
+  std::string first;  ///< The first one's error.
+};
+
+Result<FleetFile> read_openb_nodes(std::string_view text, std::string name, Skipped& skipped);
+Result<Workload> read_openb_pods(std::string_view text, std::string name, Skipped& skipped);
+
+}  // namespace tutti
