@@ -23,5 +23,11 @@ struct Case {
 
 /// One function per file of this folder, listed in main.cpp.
 std::span<const Case> base_cases();
+std::span<const Case> gang_cases();
+std::span<const Case> place_cases();
+
+/// Benchmarks that time their own steps and report more than a mean.
+void register_gangs();
+void register_place();
 
 }  // namespace tutti::bench

@@ -17,7 +17,7 @@ namespace {
 /// Every file of this folder.
 std::vector<Case> all_cases() {
   std::vector<Case> all;
-  for (const std::span<const Case> some : {base_cases()}) {
+  for (const std::span<const Case> some : {base_cases(), gang_cases(), place_cases()}) {
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;
@@ -67,6 +67,8 @@ int measure_all(int argc, char** argv) {
           [one, size](benchmark::State& state) { measure(state, one, size); });
     }
   }
+  register_gangs();
+  register_place();
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   benchmark::RunSpecifiedBenchmarks();

@@ -21,7 +21,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM_TIMEOUT_S = 600
 SHOWN_LINES = 60  # Of a failing program's output, from its end.
-CHAOS_SEEDS = ""  # "1..50" runs `tutti sim chaos`; empty leaves it out.
+CHAOS_SEEDS = "1..50"  # "1..50" runs `tutti sim chaos`; empty leaves it out.
 GTEST_LINE = re.compile(r"^\[ +(RUN|OK|FAILED|SKIPPED) +\] ([\w/.]+)(?: \(\d+ ms\)|,.*)?$")
 
 

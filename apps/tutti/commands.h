@@ -12,7 +12,13 @@ namespace tutti {
 /// What the chosen subcommand does; returns the exit code: 0 done, 1 it failed, 2 bad input.
 using Run = std::function<int()>;
 
-/// Declares a subcommand and its options; sets `run` when it was the one chosen.
+/// Each declares a subcommand and its options; sets `run` when it was the one chosen.
 void declare_sim(CLI::App& app, Run& run);
+void declare_generate(CLI::App& sim, Run& run);
+void declare_chaos(CLI::App& sim, Run& run);
+void declare_config(CLI::App& app, Run& run);
+void declare_catalog(CLI::App& app, Run& run);
+/// Describes the commands that `app` has when it runs.
+void declare_completion(CLI::App& app, Run& run);
 
 }  // namespace tutti

@@ -1,16 +1,25 @@
 /// tutti sim: how policies would do on a fleet with a workload.
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
-#include <cstdio>
+#include <algorithm>
+#include <charconv>
 #include <memory>
+#include <optional>
+#include <string>
 #include <thread>
+#include <vector>
 
+#include "format/quantity.h"
+#include "format/text.h"
+#include "generated/version.h"
 #include "sim/comparison.h"
 #include "sim/files.h"
+#include "sim/fleet_view.h"
+#include "sim/report_runs.h"
 #include "tutti/commands.h"
+#include "tutti/seeds.h"
+#include "tutti/terminal.h"
 
 namespace tutti {
 namespace {
@@ -20,86 +29,251 @@ struct Options {
   std::vector<std::string> workloads;
   std::vector<std::string> policies;
   std::vector<std::string> seeds;
-  std::string arrivals = "fill:1.3";
+  std::string arrivals;
+  std::string until;
   std::string json;
+  std::string report;
   std::size_t skip_bad = 0;
   unsigned threads = 0;
 };
 
-int complain(const Error& error) {
-  std::fputs(error.text().c_str(), stderr);
-  return error.code == Code::io || error.code == Code::conflict ? 1 : 2;
+/// Everything that was read, ready to run.
+struct Inputs {
+  FleetFile fleet;
+  Snapshot snapshot;  ///< Its fleet stands in `fleet`.
+  Comparison comparison;
+  std::string why;  ///< Why these arrivals, where they were not asked for.
+};
+
+Result<void> read_arrivals(const std::string& text, Comparison& comparison) {
+  constexpr std::string_view fill = "fill:";
+  if (text == "trace") {
+    comparison.arrivals = Arrivals::trace;
+    return {};
+  }
+  if (text == "snapshot") {
+    comparison.arrivals = Arrivals::snapshot;
+    return {};
+  }
+  if (text.starts_with(fill)) {
+    const auto load = parse_fixed(std::string_view(text).substr(fill.size()), 3);
+    if (load && *load > 0 && *load <= 100'000) {
+      comparison.arrivals = Arrivals::fill;
+      comparison.load_permille = *load;
+      return {};
+    }
+  }
+  return fail(Code::invalid, "--arrivals " + quote(text) + " is unknown",
+              "known: fill:X with X times the fleet's GPUs, such as fill:1.3; trace; snapshot");
 }
 
-/// "42", "42..51".
-Result<void> add_seeds(const std::string& text, std::vector<std::uint64_t>& seeds) {
-  constexpr std::uint64_t most = 100'000;
-  std::uint64_t first = 0;
-  std::uint64_t last = 0;
-  char rest = 0;
-  const int range = std::sscanf(text.c_str(), "%lu..%lu%c", &first, &last, &rest);
-  if (range != 2) {
-    if (std::sscanf(text.c_str(), "%lu%c", &first, &rest) != 1) {
-      return fail(Code::invalid, "--seeds " + text + " is no seed", "write 42 or 42..51");
+/// A dump that is given as the fleet, and as the workload or without one, is placed anew.
+bool alone(const Options& options) {
+  return std::ranges::all_of(options.workloads,
+                             [&](const std::string& path) { return path == options.fleet; });
+}
+
+Result<void> load_workloads(const Options& options, FileFormat format, Skipped& skipped,
+                            Inputs& inputs) {
+  std::vector<std::string> paths = options.workloads;
+  if (paths.empty() && format == FileFormat::tutti) paths.push_back(options.fleet);
+  if (paths.empty()) {
+    return fail(Code::invalid, "--workload FILE is missing",
+                "it takes Tutti's YAML or an openb pod list; tutti sim --help has examples");
+  }
+  for (const std::string& path : paths) {
+    Result<Workload> workload = load_workload(path, skipped);
+    if (!workload && options.workloads.empty()) {
+      workload.error().hint = "or give the jobs in a file of their own: --workload FILE";
     }
-    last = first;
+    inputs.comparison.workloads.push_back(TRY(std::move(workload)));
   }
-  if (last < first || last - first >= most) {
-    return fail(Code::invalid, "--seeds " + text + " is no range of at most 100000 seeds");
-  }
-  for (std::uint64_t seed = first; seed <= last; ++seed) seeds.push_back(seed);
   return {};
 }
 
-Result<std::int64_t> load_permille(const std::string& arrivals) {
-  double factor = 0;
-  char rest = 0;
-  if (std::sscanf(arrivals.c_str(), "fill:%lf%c", &factor, &rest) == 1 && factor > 0 &&
-      factor <= 100) {
-    return static_cast<std::int64_t>(factor * 1000 + 0.5);
+/// What jobs do where it was not said.
+void choose_arrivals(FileFormat format, Inputs& inputs) {
+  Comparison& comparison = inputs.comparison;
+  const bool timed = std::ranges::all_of(comparison.workloads, has_lengths);
+  if (format == FileFormat::openb_nodes || !timed) {
+    comparison.arrivals = Arrivals::fill;
+    inputs.why = timed ? "the default for openb fleets" : "jobs have no lengths";
+    return;
   }
-  return fail(Code::invalid, "--arrivals " + arrivals + " is unknown", "write fill:1.3");
+  comparison.arrivals = Arrivals::trace;
+  inputs.why = "jobs have lengths; --arrivals fill:1.3 asks how full the fleet can get";
 }
 
-/// "  37 of 720 runs, about 12 s left", on a terminal only, rewritten in place.
-Progress progress_line() {
-  if (::isatty(STDERR_FILENO) == 0) return {};
-  const auto begin = std::chrono::steady_clock::now();
-  return [begin](std::size_t done, std::size_t all) {
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    const double left = took.count() / static_cast<double>(done) * static_cast<double>(all - done);
-    std::fputs(fmt::format("\r{} of {} runs, about {:.0f} s left ", done, all, left).c_str(),
-               stderr);
-    if (done == all) std::fputs("\r\x1b[K", stderr);
-  };
+Result<void> load_policies(const Options& options, Comparison& comparison) {
+  const bool snapshot = comparison.arrivals == Arrivals::snapshot;
+  if (snapshot) comparison.policies.push_back({.name = std::string(present_policy), .scores = {}});
+  for (const std::string& name : options.policies) {
+    if (name == present_policy) {
+      if (snapshot) continue;
+      return fail(Code::invalid, "the policy present keeps what a Kubernetes dump records",
+                  "it needs --arrivals snapshot");
+    }
+    comparison.policies.push_back(TRY(load_policy(name)));
+  }
+  return {};
+}
+
+Result<Inputs> load(const Options& options, Skipped& skipped) {
+  if (options.fleet.empty()) {
+    return fail(Code::invalid, "--fleet FILE is missing",
+                "it takes Tutti's YAML, an openb node list, or kubectl get nodes,pods -A -o json");
+  }
+  Inputs inputs;
+  Comparison& comparison = inputs.comparison;
+  if (!options.arrivals.empty()) TRY(read_arrivals(options.arrivals, comparison));
+  const FileFormat format = TRY(find_format(options.fleet));
+  const bool snapshot = options.arrivals.empty()
+                            ? format == FileFormat::kubernetes && alone(options)
+                            : comparison.arrivals == Arrivals::snapshot;
+  if (snapshot) {
+    if (!alone(options)) {
+      return fail(Code::invalid, "--arrivals snapshot places the pods of --fleet anew",
+                  "leave out --workload, or choose --arrivals fill:1.3");
+    }
+    inputs.snapshot = TRY(load_snapshot(options.fleet, skipped));
+    inputs.fleet = inputs.snapshot.fleet;
+    if (options.arrivals.empty()) inputs.why = "the default for a Kubernetes dump";
+    comparison.arrivals = Arrivals::snapshot;
+  } else {
+    inputs.fleet = TRY(load_fleet(options.fleet, skipped));
+    TRY(load_workloads(options, format, skipped, inputs));
+    if (options.arrivals.empty()) choose_arrivals(format, inputs);
+  }
+  TRY(load_policies(options, comparison));
+  comparison.seeds = TRY(parse_seeds(options.seeds));
+  if (options.until.empty()) return inputs;
+  if (comparison.arrivals != Arrivals::trace) {
+    return fail(Code::invalid, "--until ends a replayed trace", "add --arrivals trace");
+  }
+  Result<Duration> until = parse_duration(options.until);
+  if (!until) return fail(std::move(until).error().at("--until"));
+  comparison.until = *until;
+  return inputs;
+}
+
+std::string arrivals_text(const Comparison& comparison) {
+  if (comparison.arrivals == Arrivals::trace) return "trace";
+  if (comparison.arrivals == Arrivals::snapshot) return "snapshot";
+  return fmt::format("fill:{:g}", static_cast<double>(comparison.load_permille) / 1000);
+}
+
+/// The facts under the table: what was simulated, and what to know of it.
+std::string notes(const Inputs& inputs, const Skipped& skipped) {
+  const Comparison& comparison = inputs.comparison;
+  const std::int64_t gpu_milli = gpu_milli_of(inputs.fleet);
+  std::string out = fmt::format("fleet {}: {} nodes, {} GPUs; arrivals {}", inputs.fleet.name,
+                                inputs.fleet.nodes.size(), gpu_milli / DeviceRequest::whole,
+                                arrivals_text(comparison));
+  if (!inputs.why.empty()) out += " (" + inputs.why + ")";
+  out += "\n";
+  if (comparison.arrivals == Arrivals::trace) {
+    for (const Workload& workload : comparison.workloads) {
+      const std::int64_t peak = peak_demand_milli(workload);
+      if (peak * 5 >= gpu_milli) continue;
+      out += fmt::format(
+          "note: {} never asks for more than {:.1f} % of the fleet's GPUs, so policies hardly "
+          "differ; --arrivals fill:1.3 fills it\n",
+          workload.name, 100 * static_cast<double>(peak) / static_cast<double>(gpu_milli));
+    }
+  }
+  if (skipped.lines > 0) {
+    out += fmt::format("note: {} bad entries were skipped; the first: {}", skipped.lines,
+                       skipped.first);
+  }
+  return out;
+}
+
+std::string shell_word(const std::string& word) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,=+@%";
+  if (!word.empty() && word.find_first_not_of(plain) == word.npos) return word;
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+/// The command that makes the same report again.
+std::string command_of(const Options& options, const Comparison& comparison) {
+  std::string out = "tutti sim --fleet " + shell_word(options.fleet);
+  for (const std::string& path : options.workloads) out += " --workload " + shell_word(path);
+  for (const std::string& name : options.policies) out += " --policy " + shell_word(name);
+  for (const std::string& seeds : options.seeds) out += " --seeds " + shell_word(seeds);
+  out += " --arrivals " + arrivals_text(comparison);
+  if (!options.until.empty()) out += " --until " + shell_word(options.until);
+  if (options.skip_bad > 0) out += fmt::format(" --skip-bad {}", options.skip_bad);
+  return out + " --report " + shell_word(options.report);
 }
 
 Result<void> simulate(const Options& options) {
+  std::string_view page;
+  if (!options.report.empty()) {
+    page = TRY(report_page());
+    TRY(check_writable(options.report));
+  }
+  const bool to_stdout = options.json == "-";
+  if (!options.json.empty() && !to_stdout) TRY(check_writable(options.json));
   Skipped skipped{.allowed = options.skip_bad};
-  const FleetFile fleet = TRY(load_fleet(options.fleet, skipped));
-  Comparison comparison;
-  for (const std::string& path : options.workloads) {
-    comparison.workloads.push_back(TRY(load_workload(path, skipped)));
+  Inputs inputs = TRY(load(options, skipped));
+  Comparison& comparison = inputs.comparison;
+  comparison.snapshot = &inputs.snapshot;
+  comparison.maps = !options.report.empty();
+  comparison.threads =
+      options.threads != 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
+  const std::vector<RunSummary> runs = TRY(compare(inputs.fleet, comparison, progress_line()));
+  const std::string known = notes(inputs, skipped);
+  if (!options.report.empty()) {
+    Report report = report_of(inputs.fleet, runs);
+    report.version = fmt::format("{} ({})", version(), commit());
+    report.command = command_of(options, comparison);
+    TRY(write_file(options.report, to_html(report, page)));
   }
-  for (const std::string& name : options.policies) {
-    comparison.policies.push_back(TRY(load_policy(name)));
-  }
-  for (const std::string& text : options.seeds) TRY(add_seeds(text, comparison.seeds));
-  comparison.load_permille = TRY(load_permille(options.arrivals));
-  comparison.threads = options.threads != 0 ? options.threads : std::thread::hardware_concurrency();
-  if (skipped.lines > 0) {
-    std::fputs(
-        fmt::format("skipped {} bad lines; the first: {}", skipped.lines, skipped.first).c_str(),
-        stderr);
-  }
-  const std::vector<RunSummary> runs = TRY(compare(fleet, comparison, progress_line()));
-  if (options.json == "-") {
-    std::fputs(to_json(runs).c_str(), stdout);
-    return {};
-  }
+  if (to_stdout) return print(to_json(runs));
   if (!options.json.empty()) TRY(write_file(options.json, to_json(runs)));
-  std::fputs(to_table(runs).c_str(), stdout);
-  return {};
+  const std::string gain =
+      headline(runs, static_cast<std::uint64_t>(gpu_milli_of(inputs.fleet) / DeviceRequest::whole));
+  std::string text = gain + "\n\n" + to_table(runs) + "\n" + known;
+  if (!options.report.empty()) text += "report: " + options.report + "\n";
+  return print(text);
+}
+
+void declare_options(CLI::App& sim, Options& options) {
+  sim.add_option("--fleet", options.fleet,
+                 "Nodes: Tutti's YAML, an openb node list, or a Kubernetes dump")
+      ->type_name("FILE")
+      ->take_last();
+  sim.add_option("--workload", options.workloads,
+                 "Jobs: Tutti's YAML, an openb pod list, or a Kubernetes dump; may repeat")
+      ->type_name("FILE");
+  sim.add_option("--policy", options.policies, "A built-in policy or a policy file; may repeat")
+      ->type_name("NAME|FILE")
+      ->default_val(std::vector<std::string>{"default"});
+  sim.add_option("--seeds", options.seeds, "42 or 42..51; may repeat")
+      ->type_name("SEEDS")
+      ->default_val(std::vector<std::string>{"42"});
+  sim.add_option("--arrivals", options.arrivals,
+                 "fill:X, trace or snapshot, as explained below; else what suits the files")
+      ->type_name("KIND")
+      ->take_last();
+  sim.add_option("--until", options.until, "End a trace this long after its first job (12h)")
+      ->type_name("TIME")
+      ->take_last();
+  sim.add_option("--report", options.report, "Write a page with charts and a fleet map to FILE")
+      ->type_name("FILE")
+      ->take_last();
+  sim.add_option("--json", options.json, "Write the figures to FILE, or to - for stdout")
+      ->type_name("FILE")
+      ->take_last();
+  sim.add_option("--skip-bad", options.skip_bad, "Leave out at most N broken lines or objects")
+      ->type_name("N")
+      ->take_last();
+  sim.add_option("-j,--threads", options.threads, "Threads; 0: one per core")
+      ->type_name("N")
+      ->take_last();
 }
 
 }  // namespace
@@ -107,19 +281,22 @@ Result<void> simulate(const Options& options) {
 void declare_sim(CLI::App& app, Run& run) {
   auto options = std::make_shared<Options>();
   CLI::App* sim = app.add_subcommand("sim", "Simulate policies on a fleet with a workload");
-  sim->add_option("--fleet", options->fleet, "Nodes: an openb node list")->required();
-  sim->add_option("--workload", options->workloads, "Jobs: an openb pod list; may repeat")
-      ->required();
-  sim->add_option("--policy", options->policies, "A built-in policy; may repeat")
-      ->default_val(std::vector<std::string>{"default"});
-  sim->add_option("--seeds", options->seeds, "42 or 42..51; may repeat")
-      ->default_val(std::vector<std::string>{"42"});
-  sim->add_option("--arrivals", options->arrivals, "fill:X fills to X times the fleet's GPUs")
-      ->capture_default_str();
-  sim->add_option("--json", options->json, "Write the figures to FILE, or to - for stdout");
-  sim->add_option("--skip-bad", options->skip_bad, "Leave out at most N broken lines");
-  sim->add_option("-j", options->threads, "Threads; 0: one per core");
-  sim->callback([options, &run] {
+  declare_options(*sim, *options);
+  sim->footer(
+      "Arrivals:\n"
+      "  fill:X    jobs of X times the fleet's GPUs arrive and stay: how full can it get?\n"
+      "  trace     jobs arrive and end as the workload says: how long do they wait?\n"
+      "  snapshot  what a Kubernetes dump runs and what waits there is placed anew\n"
+      "\n"
+      "Examples:\n"
+      "  tutti sim --fleet fleet.yaml --workload jobs.yaml --policy default --policy bestfit\n"
+      "  tutti sim --fleet fleet.yaml --workload jobs.yaml --arrivals fill:1.3 --seeds 1..10 \\\n"
+      "    --report report.html\n"
+      "  kubectl get nodes,pods -A -o json > cluster.json; tutti sim --fleet cluster.json\n");
+  declare_generate(*sim, run);
+  declare_chaos(*sim, run);
+  sim->callback([sim, options, &run] {
+    if (!sim->get_subcommands().empty()) return;
     run = [options] {
       const Result<void> done = simulate(*options);
       return done ? 0 : complain(done.error());

@@ -20,6 +20,15 @@ inline constexpr std::uint32_t nodes = 10'000'000;
 /// Tasks of one job; a larger sweep is several jobs.
 inline constexpr std::uint32_t tasks_per_job = 100'000;
 
+/// Roles of one gang, copies of its groups included: tasks know theirs by 16 bits.
+inline constexpr std::uint32_t roles_per_gang = 65'535;
+
+/// MiB of one device, 2 PiB: usage counts them in 32 bits.
+inline constexpr std::int64_t device_mib = (std::int64_t{1} << 31) - 1;
+
+/// Device types of a fleet: an index is 16 bits, of which one value means none.
+inline constexpr std::uint32_t device_types = 65'535;
+
 /// Class indexes kept in a workspace; a class beyond them is placed by a vector scan.
 inline constexpr unsigned classes = 256;
 

@@ -122,14 +122,12 @@ std::int64_t gpu_milli_of(const JobSpec& spec) {
 
 std::vector<MixSet::Entry> mix_of(std::span<const Submission> jobs) {
   std::map<MixKey, MixCount> counts;
-  std::uint64_t all = 0;
   for (const Submission& job : jobs) {
     each_role(*job.spec, [&](const RoleSpec& role, std::uint64_t tasks) {
       const TaskShape& shape = role.alternatives.front();
       MixCount& entry = counts[key_of(shape)];
       entry.count += tasks;
       if (entry.shape == nullptr) entry.shape = &shape;
-      all += tasks;
     });
   }
   std::vector<std::pair<MixKey, MixCount>> ranked(counts.begin(), counts.end());
@@ -137,12 +135,9 @@ std::vector<MixSet::Entry> mix_of(std::span<const Submission> jobs) {
     return std::tie(a.second.count, a.first) > std::tie(b.second.count, b.first);
   });
   std::vector<MixSet::Entry> mix;
-  std::uint64_t kept = 0;
   for (const auto& [key, entry] : ranked) {
-    if (kept * 100 >= all * 95) break;
     constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
     mix.push_back({bare(*entry.shape), static_cast<std::uint32_t>(std::min(entry.count, most))});
-    kept += entry.count;
   }
   return mix;
 }

@@ -1,6 +1,7 @@
 /// A fleet and a workload as files describe them: nodes, and jobs with their times.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -36,6 +37,13 @@ struct FleetFile {
   std::vector<Pool> pools;        ///< Those that the file declares, with their control.
 };
 
+/// What a reader left out because its caller allowed it.
+struct Skipped {
+  std::size_t allowed = 0;
+  std::size_t lines = 0;  ///< Or objects.
+  std::string first;      ///< The first one's error.
+};
+
 /// How a job is called in reports of what did not fit: "cpu", "share", or its accelerators per
 /// task.
 std::string size_name(const JobSpec& spec);
@@ -43,8 +51,8 @@ std::string size_name(const JobSpec& spec);
 /// ‰ of devices that all tasks of a job ask for together, by their first alternatives.
 std::int64_t gpu_milli_of(const JobSpec& spec);
 
-/// The most frequent tasks, until they make up 95 % of all: what a fleet should stay able to take.
-/// Of a task only its cpu and its devices count. O(n log n) in the tasks' shapes.
+/// The tasks of these jobs, the most frequent first: what a fleet should stay able to take. Of a
+/// task only its cpu and its devices count. O(n log n) in the tasks' shapes.
 std::vector<MixSet::Entry> mix_of(std::span<const Submission> jobs);
 
 /// Gives every task the labels and the namespace that some selector of tasks in these jobs can tell

@@ -25,13 +25,27 @@ Result<Engine::Step> Engine::step(std::span<const Event> inbox, Instant now) {
     }
     state_.apply(inbox[at], now);
   }
-  step.plan = cycle_.run(state_, workspace_);
-  if (step.plan.actions.empty()) return step;
-  const Event decided = PlanDecided{step.plan.actions};
-  TRY(journal_.append(std::span(&decided, 1), now));
-  state_.apply(decided, now);
-  for (const Action& action : step.plan.actions) backend_.execute(action, state_);
+  // What was placed may make room beside it for a task that follows it: until nothing moves.
+  do {
+    Plan plan = cycle_.run(state_, workspace_);
+    step.plan.decisions.insert(step.plan.decisions.end(), plan.decisions.begin(),
+                               plan.decisions.end());
+    if (plan.actions.empty()) break;
+    TRY(carry_out(plan, now));
+    step.plan.actions.insert(step.plan.actions.end(), plan.actions.begin(), plan.actions.end());
+  } while (workspace_.pending().any_awake());
   return step;
+}
+
+Result<void> Engine::carry_out(const Plan& plan, Instant now) {
+  const Event decided = PlanDecided{plan.actions};
+  if (auto kept = journal_.append(std::span(&decided, 1), now); !kept) {
+    forget_workspace();  // It believes in a plan that does not exist.
+    return kept;
+  }
+  state_.apply(decided, now);
+  for (const Action& action : plan.actions) backend_.execute(action, state_);
+  return {};
 }
 
 void Engine::reconcile() {

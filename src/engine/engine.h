@@ -23,7 +23,7 @@ class Engine {
       Error why;
     };
     std::vector<Refused> refused;  ///< Changed nothing; the rest was applied.
-    Plan plan;                     ///< Journaled, applied and handed to the backend.
+    Plan plan;                     ///< All cycles of this step: journaled, applied, handed over.
   };
 
   /// One turn. Events that State does not admit are refused one by one; a journal that fails ends
@@ -39,6 +39,9 @@ class Engine {
   void forget_workspace() { workspace_ = Workspace(*factory_); }
 
  private:
+  /// Journals the plan, applies it, then hands it to the backend.
+  Result<void> carry_out(const Plan& plan, Instant now);
+
   Journal& journal_;
   Backend& backend_;
   const PolicyFactory* factory_;

@@ -114,15 +114,20 @@ constexpr std::array<Symbol, 6> comparisons{{{"==", Test::equal},
                                              {"<", Test::less},
                                              {">", Test::greater}}};
 
+/// Bytes of an amount of memory; MiB where it has no suffix.
+Result<std::int64_t> parse_memory(std::string_view text) {
+  const bool plain =
+      text.ends_with('.') || (!text.empty() && text.back() >= '0' && text.back() <= '9');
+  if (!plain) return parse_quantity(text, Sign::any);
+  if (const auto exact = parse_quantity(std::string(text) + "Mi", Sign::any)) return exact;
+  return scaled(TRY(parse_quantity(text, Sign::any)), bytes_per_mib);  // With an exponent.
+}
+
 Operand operand_of(std::string_view name, std::string_view text) {
   Operand operand{.text = std::string(text)};
-  const bool memory = name == "memory";
-  const auto number =
-      memory ? parse_quantity(text, Sign::any) : parse_quantity_milli(text, Sign::any);
-  if (!number) return operand;
-  const bool suffixed = text.back() < '0' || text.back() > '9';
-  operand.is_number = true;
-  operand.number = memory && !suffixed ? scaled(*number, bytes_per_mib) : *number;
+  const auto number = name == "memory" ? parse_memory(text) : parse_quantity_milli(text, Sign::any);
+  operand.is_number = number.has_value();
+  operand.number = number.value_or(0);
   return operand;
 }
 

@@ -33,6 +33,16 @@ Result<void> Fleet::admissible(const NodeSpec& spec) const {
   if (nodes_.size() >= limits::nodes && !find(spec.name)) {
     return fail(Code::limit, "the fleet has " + std::to_string(nodes_.size()) + " nodes already");
   }
+  if (types_.size() + spec.devices.size() > limits::device_types) {
+    return fail(Code::limit,
+                "the fleet has " + std::to_string(types_.size()) + " types of devices already");
+  }
+  for (const DeviceSpec& device : spec.devices) {
+    if (device.type.memory_mib >= 0 && device.type.memory_mib <= limits::device_mib) continue;
+    return fail(Code::invalid, "node \"" + spec.name + "\": a device has " +
+                                   std::to_string(device.type.memory_mib) + " MiB; 0 to " +
+                                   std::to_string(limits::device_mib) + " are allowed");
+  }
   LaneTable lanes = lanes_;
   for (const NamedAmount& entry : spec.capacity) {
     TRY(lanes.intern(entry.name));
@@ -49,6 +59,7 @@ Fleet::Upsert Fleet::upsert(const NodeSpec& spec) {
   if (!known) {
     nodes_.emplace_back();
     open_.push_back(0);
+    uniform_type_.emplace_back();
     device_begin_.push_back(device_begin_.back());
     by_name_.emplace(spec.name, index);
   }
@@ -116,11 +127,14 @@ bool Fleet::replace_devices(NodeIndex node, const std::vector<DeviceSpec>& specs
   };
   splice(devices_, fresh);
   splice(device_types_, types);
-  if (fresh.size() == old_size) return false;
+  const bool uniform =
+      !types.empty() && std::ranges::count(types, types.front()) == std::ssize(types);
+  uniform_type_[node.value()] = uniform ? types.front() : TypeIndex::none();
   for (std::size_t later = node.value() + 1; later < device_begin_.size(); ++later) {
     device_begin_[later] += static_cast<std::uint32_t>(fresh.size() - old_size);
   }
-  return true;
+  const bool last = node.value() + 1 == nodes_.size();
+  return fresh.size() != old_size && !last;  // At the end, nothing lies behind that could move.
 }
 
 }  // namespace tutti

@@ -57,6 +57,8 @@ class Fleet {
   std::uint32_t device_end(NodeIndex node) const { return device_begin_[node.value() + 1]; }
   const std::vector<std::uint32_t>& device_offsets() const { return device_begin_; }
   const Device& device(std::uint32_t row) const { return devices_[row]; }
+  /// The type of all devices of a node; none where they differ or there are none.
+  TypeIndex uniform_type(NodeIndex node) const { return uniform_type_[node.value()]; }
   TypeIndex device_type(std::uint32_t row) const { return device_types_[row]; }
   bool offered(std::uint32_t row) const { return tutti::offered(devices_[row]); }
   std::span<const Device> devices(NodeIndex node) const {
@@ -97,6 +99,7 @@ class Fleet {
   std::vector<std::uint32_t> device_begin_{0};
   std::vector<Device> devices_;
   std::vector<TypeIndex> device_types_;  ///< By device row.
+  std::vector<TypeIndex> uniform_type_;  ///< By node.
   std::vector<std::uint8_t> open_;       ///< By node.
   std::map<std::string, NodeIndex, std::less<>> by_name_;
 };

@@ -10,22 +10,12 @@ namespace {
 
 constexpr std::size_t known_specs = 256;
 
-void add(Hash& hash, const QueueUsage& usage) {
-  for (const std::int64_t amount : usage.lanes) hash.add(static_cast<std::uint64_t>(amount));
-  hash.add(static_cast<std::uint64_t>(usage.gpu_milli));
-}
-
-void add(Hash& hash, const Task& task) {
-  hash.add(task.shape.value()).add(task.node.value()).add(task.attempt);
-  hash.add(task.devices.words()[0]).add(task.devices.words()[1]);
-  hash.add(static_cast<std::uint64_t>(task.phase));
-}
-
 }  // namespace
 
 State::State() : known_specs_(known_specs) {
   queues_.push_back({.spec = {.name = "default"}, .limit = {}});
   queue_usage_.emplace_back();
+  usage_.resize(fleet_, {});
 }
 
 std::optional<QueueIndex> State::find_queue(std::string_view name) const {
@@ -82,6 +72,8 @@ ShapeIndex State::intern(const TaskShape& shape) {
   row.request = request.amounts();
   for (const DeviceRequest& part : shape.devices) {
     row.gpu_milli += std::int64_t{part.count} * part.compute_permille;
+    row.needs_open = std::max({row.needs_open, part.compute_permille, std::uint16_t{1}});
+    if (!part.shared()) row.needs_whole = static_cast<std::uint16_t>(row.needs_whole + part.count);
   }
   resolve(row);
   shapes_.push_back(std::move(row));
@@ -129,31 +121,6 @@ GangShapeIndex State::intern_cached(const std::shared_ptr<const GangSpec>& spec)
   KnownSpec& slot = known_specs_[tutti::mix(address) % known_specs_.size()];
   if (slot.spec != spec) slot = {spec, intern(*spec)};
   return slot.shape;
-}
-
-std::uint64_t State::hash() const {
-  Hash hash;
-  hash.add(static_cast<std::uint64_t>(now_.us)).add(version_);
-  for (std::size_t at = 0; at < fleet_.size(); ++at) {
-    const NodeIndex node(at);
-    hash.add(fleet_.node(node).name).add(fleet_.node(node).open());
-    for (const std::int64_t free : usage_.free(node)) hash.add(static_cast<std::uint64_t>(free));
-    for (std::uint32_t row = fleet_.device_begin(node); row < fleet_.device_end(node); ++row) {
-      hash.add(static_cast<std::uint64_t>(fleet_.device(row).health));
-      hash.add(usage_.used_permille(row)).add(static_cast<std::uint64_t>(usage_.used_mib(row)));
-    }
-  }
-  for (std::size_t at = 0; at < jobs_.size(); ++at) {
-    const Job& job = jobs_[JobIndex(at)];
-    if (!job.id.valid()) continue;
-    hash.add(job.id.value()).add(job.done).add(job.cancelled);
-    for (std::uint32_t task = 0; task < job.tasks; ++task) {
-      add(hash, tasks_[TaskIndex(job.first_task.value() + task)]);
-    }
-  }
-  for (const QueueUsage& usage : queue_usage_) add(hash, usage);
-  for (const MixRow& row : mix_) hash.add(row.shape.value()).add(row.count);
-  return hash.value();
 }
 
 }  // namespace tutti

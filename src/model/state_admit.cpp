@@ -1,5 +1,5 @@
 /// What State accepts from people: checked before it is journaled, so that apply cannot fail.
-#include <limits>
+#include <algorithm>
 
 #include "base/limits.h"
 #include "model/state.h"
@@ -20,6 +20,11 @@ Result<void> check_amounts(std::string_view what, const std::vector<NamedAmount>
 
 Result<void> check_shape(const std::string& role, const TaskShape& shape) {
   TRY(check_amounts(role, shape.resources));
+  if (shape.devices.size() > limits::devices_per_node) {
+    return fail(Code::limit, role + ": has " + std::to_string(shape.devices.size()) +
+                                 " device requests; at most " +
+                                 std::to_string(limits::devices_per_node) + " are possible");
+  }
   for (const DeviceRequest& request : shape.devices) {
     if (request.count == 0 || request.count > limits::devices_per_node) {
       return fail(Code::invalid,
@@ -53,7 +58,38 @@ Result<void> check_role(const std::string& job, const RoleSpec& role) {
   return {};
 }
 
+/// The number of tasks in all copies of the gang, at most one above what a job may have for each
+/// of its roles. No gang and no group is empty: their number would be bounded by nothing.
+Result<std::uint64_t> check_gang(const std::string& job, const GangSpec* gang) {
+  constexpr std::uint64_t most = limits::tasks_per_job + std::uint64_t{1};
+  if (gang == nullptr || gang->groups.empty()) {
+    return fail(Code::invalid, "job " + quoted(job) + " has a gang without tasks");
+  }
+  std::uint64_t tasks = 0;
+  std::uint64_t roles = 0;
+  for (const GroupSpec& group : gang->groups) {
+    if (group.roles.empty() || group.copies == 0 || gang->copies == 0) {
+      return fail(Code::invalid, "job " + quoted(job) + " has a group without tasks");
+    }
+    roles += std::uint64_t{group.copies} * group.roles.size();
+    for (const RoleSpec& role : group.roles) {
+      TRY(check_role(job, role));
+      const std::uint64_t copies = std::min(std::uint64_t{group.copies} * gang->copies, most);
+      tasks += std::min(copies * role.count, most);
+    }
+  }
+  if (roles > limits::roles_per_gang && tasks <= limits::tasks_per_job) {
+    return fail(Code::limit, "job " + quoted(job) + " has a gang of " + std::to_string(roles) +
+                                 " roles, copies of groups included; at most " +
+                                 std::to_string(limits::roles_per_gang) + " are supported");
+  }
+  return tasks;
+}
+
 Result<void> check_job(const State& state, const JobSubmitted& event) {
+  if (event.spec == nullptr || !event.id.valid()) {
+    return fail(Code::invalid, "a submission needs a job and its id");
+  }
   const JobSpec& spec = *event.spec;
   if (state.find(event.id).valid()) {
     return fail(Code::conflict, "job " + to_string(event.id) + " exists already");
@@ -67,20 +103,26 @@ Result<void> check_job(const State& state, const JobSubmitted& event) {
                                  " are allowed");
   }
   std::uint64_t tasks = 0;
-  for (const auto& gang : spec.gangs) {
-    for (const GroupSpec& group : gang->groups) {
-      for (const RoleSpec& role : group.roles) {
-        TRY(check_role(spec.name, role));
-        const std::uint64_t copies = std::uint64_t{group.copies} * gang->copies;
-        if (copies > limits::tasks_per_job) tasks = limits::tasks_per_job;
-        tasks += std::min<std::uint64_t>(copies, limits::tasks_per_job) * role.count;
-      }
-    }
-  }
+  for (const auto& gang : spec.gangs) tasks += TRY(check_gang(spec.name, gang.get()));
   if (tasks == 0 || tasks > limits::tasks_per_job) {
     return fail(Code::limit, "job " + quoted(spec.name) + " has " + std::to_string(tasks) +
                                  " tasks; 1 to " + std::to_string(limits::tasks_per_job) +
                                  " are allowed");
+  }
+  return {};
+}
+
+Result<void> check_queue(const QueueSpec& queue) {
+  if (queue.name.empty()) return fail(Code::invalid, "a queue needs a name");
+  const std::string name = "queue " + quoted(queue.name);
+  TRY(check_amounts(name, queue.limit));
+  TRY(check_amounts(name, queue.guarantee));
+  for (const NamedAmount& entry : queue.limit) {
+    if (entry.name != "gpu" || entry.amount <= limits::amount / DeviceRequest::whole) continue;
+    return fail(
+        Code::limit,
+        name + ": a limit of " + std::to_string(entry.amount) + " gpu is beyond every fleet",
+        "leave it out: what is not named is not limited");
   }
   return {};
 }
@@ -96,11 +138,13 @@ Result<void> State::admissible(const Event& event) const {
   if (const auto* reported = std::get_if<NodeReported>(&event)) {
     return fleet_.admissible(reported->node);
   }
-  if (const auto* submitted = std::get_if<JobSubmitted>(&event))
+  if (const auto* submitted = std::get_if<JobSubmitted>(&event)) {
     return check_job(*this, *submitted);
-  if (const auto* set = std::get_if<QueueSet>(&event)) {
-    if (set->queue.name.empty()) return fail(Code::invalid, "a queue needs a name");
-    return check_amounts("queue " + quoted(set->queue.name), set->queue.limit);
+  }
+  if (const auto* set = std::get_if<QueueSet>(&event)) return check_queue(set->queue);
+  if (const auto* mix = std::get_if<MixSet>(&event)) {
+    for (const MixSet::Entry& entry : mix->entries) TRY(check_shape("the mix", entry.shape));
+    return {};
   }
   if (const auto* cordoned = std::get_if<NodeCordoned>(&event)) {
     return known_node(*this, cordoned->node);

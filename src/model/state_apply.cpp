@@ -35,6 +35,17 @@ void StateApply::each_task_on(NodeIndex node, Visit&& visit) {
   }
 }
 
+namespace {
+
+bool same_types(const Fleet& fleet, std::span<const Device> devices,
+                const std::vector<DeviceSpec>& specs) {
+  return std::ranges::equal(devices, specs, [&](const Device& device, const DeviceSpec& spec) {
+    return fleet.types()[device.type.value()] == spec.type;
+  });
+}
+
+}  // namespace
+
 void StateApply::operator()(const NodeReported& event) {
   Fleet& fleet = state_.fleet_;
   const auto known = fleet.find(event.node.name);
@@ -42,6 +53,8 @@ void StateApply::operator()(const NodeReported& event) {
   Resources old_capacity;
   bool old_bounded = true;
   std::vector<TaskIndex> held;
+  std::vector<std::uint32_t> old_begin;
+  bool retyped = false;
   if (known) {
     // A card that is no longer reported keeps its ordinal, as failed: tasks may still hold it.
     const auto devices = fleet.devices(*known);
@@ -52,20 +65,26 @@ void StateApply::operator()(const NodeReported& event) {
     }
     old_capacity = fleet.node(*known).capacity;
     old_bounded = fleet.node(*known).bounded_pods;
-    each_task_on(*known, [&](TaskIndex index, const Task& task) {
-      held.push_back(index);
-      state_.usage_.release(fleet, task.shape, state_.shape(task.shape), *known, task.devices);
-    });
+    if (devices.size() != spec.devices.size()) old_begin = fleet.device_offsets();
+    // What tasks hold of a card depends on its type.
+    retyped = !same_types(fleet, devices, spec.devices);
+    if (retyped) {
+      each_task_on(*known, [&](TaskIndex index, const Task& task) {
+        held.push_back(index);
+        state_.usage_.release(fleet, task.shape, state_.shape(task.shape), *known, task.devices);
+      });
+    }
   }
-  const std::vector<std::uint32_t> old_begin = fleet.device_offsets();
   const std::size_t types = fleet.types().size();
   const std::size_t lanes = fleet.lanes().size();
   const Fleet::Upsert done = fleet.upsert(spec);
-  const bool grew = done.added || done.devices_moved || fleet.types().size() != types ||
-                    fleet.lanes().size() != lanes;
-  if (grew) {
-    state_.usage_.resize(
-        fleet, done.devices_moved ? std::span(old_begin) : std::span<const std::uint32_t>{});
+  const bool moved = done.added || done.devices_moved || fleet.types().size() != types ||
+                     fleet.lanes().size() != lanes;
+  // Policies may have read how much there is of what.
+  const bool other = retyped || !(fleet.node(done.node).capacity == old_capacity);
+  if (moved || other) {
+    state_.usage_.resize(fleet, done.devices_moved ? std::span<const std::uint32_t>(old_begin)
+                                                   : std::span<const std::uint32_t>{});
     fleet_grew();
   }
   state_.usage_.recapacitate(fleet, done.node, old_capacity, old_bounded);
@@ -112,6 +131,7 @@ void StateApply::operator()(const QueueSet& event) {
     state_.queues_.emplace_back();
     state_.queue_usage_.emplace_back();
   }
+  const std::size_t lanes = state_.fleet_.lanes().size();
   Queue& queue = state_.queues_[index.value()];
   queue = {.spec = event.queue, .limit = {}};
   for (const NamedAmount& entry : event.queue.limit) {
@@ -124,7 +144,10 @@ void StateApply::operator()(const QueueSet& event) {
     if (queue.limit.size() <= lane.value()) queue.limit.resize(lane.value() + 1, -1);
     queue.limit[lane.value()] = entry.amount;
   }
-  state_.usage_.resize(state_.fleet_, {});
+  if (state_.fleet_.lanes().size() != lanes) {
+    state_.usage_.resize(state_.fleet_, {});
+    fleet_grew();
+  }
   changed(Change::Kind::queue, index.value());
 }
 
@@ -215,6 +238,12 @@ void StateApply::operator()(const PlanDecided& event) {
   for (const Action& action : event.actions) {
     if (action.kind == ActionKind::place) place(action);
     if (action.kind == ActionKind::evict) evict(action);
+  }
+  // An elastic gang that got less than it could use goes on waiting for the rest.
+  for (const Action& action : event.actions) {
+    if (action.kind != ActionKind::place) continue;
+    const GangIndex gang = state_.tasks_[state_.find(action.task)].gang;
+    if (state_.gangs_[gang].pending() > 0) changed(Change::Kind::gang, gang.value());
   }
 }
 

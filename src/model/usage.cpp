@@ -21,6 +21,7 @@ void Usage::hold(const Fleet& fleet, ShapeIndex shape, const ShapeRow& row, Node
     used_mib_[at] += hold.memory_mib;
     reopen_device(fleet, at, open);
   });
+  if (!devices.empty()) sum_up(fleet, node);
   count(node, shape, +1);
 }
 
@@ -41,6 +42,7 @@ void Usage::release(const Fleet& fleet, ShapeIndex shape, const ShapeRow& row, N
     used_mib_[at] -= hold.memory_mib;
     reopen_device(fleet, at, open);
   });
+  if (!devices.empty()) sum_up(fleet, node);
   count(node, shape, -1);
 }
 
@@ -69,6 +71,17 @@ void Usage::reopen(const Fleet& fleet, NodeIndex node) {
   for (std::uint32_t row = fleet.device_begin(node); row < fleet.device_end(node); ++row) {
     reopen_device(fleet, row, open);
   }
+  sum_up(fleet, node);
+}
+
+void Usage::sum_up(const Fleet& fleet, NodeIndex node) {
+  Offer offer;
+  for (std::uint32_t row = fleet.device_begin(node); row < fleet.device_end(node); ++row) {
+    const std::uint16_t open = open_permille_[row];
+    offer.most_open = std::max(offer.most_open, open);
+    offer.whole_open = static_cast<std::uint16_t>(offer.whole_open + open / DeviceRequest::whole);
+  }
+  offers_[node.value()] = offer;
 }
 
 void Usage::resize(const Fleet& fleet, std::span<const std::uint32_t> old_begin) {
@@ -102,6 +115,7 @@ void Usage::resize(const Fleet& fleet, std::span<const std::uint32_t> old_begin)
   open_permille_.resize(fleet.device_count());
   used_mib_.resize(fleet.device_count());
   open_mib_.resize(fleet.device_count());
+  offers_.resize(fleet.size());
   shapes_.resize(fleet.size());
 }
 
@@ -132,6 +146,7 @@ bool Usage::copy_node(const Fleet& fleet, const Usage& from, NodeIndex node) {
   copy(open_permille_, from.open_permille_, begin, end);
   copy(used_mib_, from.used_mib_, begin, end);
   copy(open_mib_, from.open_mib_, begin, end);
+  offers_[node.value()] = from.offers_[node.value()];
   copy(shapes_, from.shapes_, node.value(), node.value() + 1);
   return changed;
 }

@@ -29,7 +29,9 @@ struct ShapeRow {
   std::vector<Resources::Amount> request;  ///< One pod included; sorted by lane.
   std::vector<Hold> hold;                  ///< By TypeIndex.
   std::int64_t gpu_milli = 0;              ///< Σ over devices of compute ‰; what quotas count.
-  bool impossible = false;  ///< Asks for a resource that no node of this fleet can have.
+  std::uint16_t needs_open = 0;            ///< Some device must be open to this many ‰ ...
+  std::uint16_t needs_whole = 0;  ///< ... and so many devices must be free: quick to refute.
+  bool impossible = false;        ///< Asks for a resource that no node of this fleet can have.
 };
 
 class Usage {
@@ -51,6 +53,13 @@ class Usage {
   std::span<const std::int32_t> open_mib() const { return open_mib_; }
   std::uint16_t used_permille(std::uint32_t row) const { return used_permille_[row]; }
   std::int32_t used_mib(std::uint32_t row) const { return used_mib_[row]; }
+  /// What the devices of a node can offer at best, whatever their types.
+  struct Offer {
+    std::uint16_t most_open = 0;   ///< ‰ of the device with the most open.
+    std::uint16_t whole_open = 0;  ///< Devices that nobody shares.
+    friend bool operator==(const Offer&, const Offer&) = default;
+  };
+  Offer offer(NodeIndex node) const { return offers_[node.value()]; }
   std::span<const ShapeCount> shapes(NodeIndex node) const { return shapes_[node.value()]; }
 
   /// Books one task of the shape. Never refuses: the caller decided. O(request + devices).
@@ -79,6 +88,7 @@ class Usage {
  private:
   void count(NodeIndex node, ShapeIndex shape, int by);
   void reopen_device(const Fleet& fleet, std::uint32_t row, bool node_open);
+  void sum_up(const Fleet& fleet, NodeIndex node);
 
   std::size_t lanes_ = 0;
   std::vector<std::int64_t> lane_free_;  ///< node * lanes_ + lane
@@ -86,6 +96,7 @@ class Usage {
   std::vector<std::uint16_t> open_permille_;
   std::vector<std::int32_t> used_mib_;
   std::vector<std::int32_t> open_mib_;
+  std::vector<Offer> offers_;                    ///< By node.
   std::vector<std::vector<ShapeCount>> shapes_;  ///< Sorted by shape, counts positive.
 };
 

@@ -143,7 +143,12 @@ TEST_F(CycleTest, ACancelledJobIsToldToStopAndForgotten) {
 
 /// A random history of arrivals, ends, losses and cordons on a small mixed fleet.
 void disturb(test::World& world, Prng& prng, std::vector<TaskId>& running) {
-  switch (prng.below(8)) {
+  switch (prng.below(9)) {
+    case 3:
+      world.apply(NodeReported{test::node(
+          "n" + std::to_string(prng.below(12)),
+          {.cpu = 4'000 * (1 + prng.below(4)), .gpus = 4, .model = prng.chance(500) ? "A" : "B"})});
+      break;
     case 0: {
       if (running.empty()) break;
       const std::size_t at = prng.below(static_cast<std::uint32_t>(running.size()));

@@ -11,25 +11,19 @@ namespace {
 
 class Fgd final : public Score {
  public:
-  Fgd(std::int64_t scale, const State& state)
-      : fragmentation_(state), levels_(scale * std::max<std::int64_t>(fragmentation_.total(), 1)) {}
+  Fgd(std::int64_t scale, std::int64_t cover_percent, const State& state)
+      : fragmentation_(state, cover_percent),
+        levels_(scale * std::max<std::int64_t>(fragmentation_.total(), 1)) {}
   std::string_view name() const override { return "fgd"; }
   Depends depends_on() const override { return Depends::class_and_node; }
 
   void rate(const TaskClass& task, const View& view, std::span<const NodeIndex> nodes,
             std::span<Permille> out) const override {
     const Demand demand = demand_of(*task.row);
+    Fragmentation::Look look;
     for (std::size_t at = 0; at < nodes.size(); ++at) {
-      const Fragmentation::Open open = fragmentation_.look(view, nodes[at]);
-      const std::int64_t before = fragmentation_.fragments(open);
-      std::int64_t least = INT64_MAX;
-      if (!demand.shared()) least = fragmentation_.fragments_after(open, demand, 0);
-      for (std::size_t device = 0; demand.shared() && device < open.devices; ++device) {
-        if (open.permille[device] < demand.share) continue;
-        if (device > 0 && open.permille[device] == open.permille[device - 1]) continue;
-        least = std::min(least, fragmentation_.fragments_after(open, demand, device));
-      }
-      out[at] = percent(levels_.of(before - least));
+      fragmentation_.look(view, nodes[at], look);
+      out[at] = rating(look, fragmentation_.least_fragments_after(look, demand));
     }
   }
 
@@ -37,17 +31,19 @@ class Fgd final : public Score {
                     std::span<const std::uint8_t> ordinals,
                     std::span<Permille> out) const override {
     const Demand demand = demand_of(*task.row);
-    const Fragmentation::Open open = fragmentation_.look(view, node);
-    const std::int64_t before = fragmentation_.fragments(open);
+    Fragmentation::Look look;
+    fragmentation_.look(view, node, look);
     for (std::size_t at = 0; at < ordinals.size(); ++at) {
-      out[at] = 0;
-      if (ordinals[at] >= open.devices) continue;
-      out[at] =
-          percent(levels_.of(before - fragmentation_.fragments_after(open, demand, ordinals[at])));
+      const bool seen = ordinals[at] < look.devices;
+      out[at] = seen ? rating(look, fragmentation_.fragments_after(look, demand, ordinals[at])) : 0;
     }
   }
 
  private:
+  Permille rating(const Fragmentation::Look& look, std::int64_t after) const {
+    return percent(levels_.of(fragmentation_.fragments(look) - after));
+  }
+
   Fragmentation fragmentation_;
   SigmoidLevels levels_;
 };
@@ -55,7 +51,7 @@ class Fgd final : public Score {
 }  // namespace
 
 std::unique_ptr<const Score> make_fgd(Arguments arguments, const State& state) {
-  return std::make_unique<Fgd>(arguments.front().value, state);
+  return std::make_unique<Fgd>(arguments[0].value, arguments[1].value, state);
 }
 
 }  // namespace tutti

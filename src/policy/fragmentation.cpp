@@ -10,22 +10,41 @@ namespace {
 /// summed over all groups, stays below 2^31.
 constexpr std::uint64_t total_max = 1 << 14;
 constexpr std::int16_t never = 0x7fff;
+constexpr std::int64_t cpu_max = std::int64_t{1} << 40;  ///< Milli-cores of one task that count.
 
 }  // namespace
 
-Fragmentation::Fragmentation(const State& state) {
+Fragmentation::Fragmentation(const State& state, std::int64_t cover_percent) {
+  std::uint64_t all = 0;
+  for (const State::MixRow& row : state.mix()) all += row.count;
   std::uint64_t tasks = 0;
-  for (const State::MixRow& row : state.mix()) tasks += row.count;
+  std::size_t rows = 0;
+  while (rows < state.mix().size() &&
+         tasks * 100 < all * static_cast<std::uint64_t>(cover_percent)) {
+    tasks += state.mix()[rows++].count;
+  }
+  mix_ = std::span(state.mix()).first(rows);
   divide_ = static_cast<std::uint32_t>((tasks + total_max - 1) / total_max);
   divide_ = std::max(divide_, std::uint32_t{1});
-  for (const State::MixRow& row : state.mix()) total_ += row.count / divide_;
+  std::int64_t cpu = 0;
+  std::int64_t permille = 0;
+  for (const State::MixRow& row : mix_) {
+    const std::int64_t count = row.count / divide_;
+    total_ += count;
+    const Demand demand = demand_of(state.shape(row.shape));
+    if (demand.count == 0) continue;
+    cpu += count * std::min(demand.cpu, cpu_max);
+    permille += count * demand.total();
+  }
+  if (permille > 0) cpu_per_device_ = cpu / (permille / DeviceRequest::whole + 1);
   add_groups(state);
   for (std::size_t at = 0; at < state.fleet().types().size(); ++at) add_type(state, TypeIndex(at));
+  mix_ = {};
 }
 
 void Fragmentation::add_groups(const State& state) {
   std::map<Group, std::uint64_t> weight;
-  for (const State::MixRow& row : state.mix()) {
+  for (const State::MixRow& row : mix_) {
     const Demand demand = demand_of(state.shape(row.shape));
     if (demand.count == 0 || demand.count > static_cast<std::int64_t>(devices_max)) continue;
     weight[{static_cast<std::int16_t>(demand.share), static_cast<std::int16_t>(demand.count)}] +=
@@ -54,7 +73,7 @@ void Fragmentation::add_type(const State& state, TypeIndex type) {
   };
   std::vector<Member> members;
   TypeTable table;
-  for (const State::MixRow& row : state.mix()) {
+  for (const State::MixRow& row : mix_) {
     const ShapeRow& shape = state.shape(row.shape);
     const Demand demand = demand_of(shape);
     const Group group{static_cast<std::int16_t>(demand.share),
@@ -83,65 +102,103 @@ void Fragmentation::add_type(const State& state, TypeIndex type) {
 
 const Fragmentation::Vector* Fragmentation::row_for(TypeIndex type, std::int64_t cpu) const {
   const TypeTable& table = types_[type.value()];
-  std::size_t row = 0;
-  while (row < table.thresholds.size() && table.thresholds[row] <= cpu) ++row;
+  const auto row = static_cast<std::size_t>(std::ranges::upper_bound(table.thresholds, cpu) -
+                                            table.thresholds.begin());
   return table.rows.data() + row * blocks_;
 }
 
-Fragmentation::Open Fragmentation::look(const View& view, NodeIndex node) const {
+void Fragmentation::look(const View& view, NodeIndex node, Look& out) const {
   const Fleet& fleet = view.fleet();
-  Open open;
   const std::uint32_t begin = fleet.device_begin(node);
-  open.devices = std::min<std::size_t>(fleet.device_end(node) - begin, devices_max);
-  for (std::size_t at = 0; at < open.devices; ++at) {
-    open.permille[at] = view.usage.open_permille()[begin + at];
-    open.sum += open.permille[at];
+  out.devices = std::min<std::size_t>(fleet.device_end(node) - begin, devices_max);
+  out.cpu = view.usage.free(node, lane::cpu);
+  out.sum = 0;
+  if (out.devices == 0) return;
+  out.type = fleet.device_type(begin);
+  for (std::size_t block = 0; block < blocks_; ++block) {
+    out.usable[block].fill(0);
+    out.number[block].fill(0);
   }
-  open.cpu = view.usage.free(node, lane::cpu);
-  if (open.devices > 0) open.type = fleet.device_type(begin);
-  return open;
+  for (std::size_t device = 0; device < out.devices; ++device) {
+    const std::uint16_t open = view.usage.open_permille()[begin + device];
+    out.permille[device] = open;
+    out.sum += open;
+    if (open == 0) continue;
+    for (std::size_t block = 0; block < blocks_; ++block) {
+      shift(out.usable[block], out.number[block], share_[block], static_cast<std::int16_t>(open),
+            1);
+    }
+  }
 }
 
-std::int64_t Fragmentation::fragments(const Open& open) const {
-  if (open.devices == 0) return 0;
-  const Vector* fit = row_for(open.type, open.cpu);
-  std::int32_t served = 0;
+/// One device with that much open begins (+1) or ceases (-1) to serve.
+void Fragmentation::shift(Vector& usable, Vector& number, const Vector& share, std::int16_t open,
+                          std::int16_t sign) {
+  for (std::size_t at = 0; at < lanes; ++at) {
+    const auto serves = static_cast<std::int16_t>(open >= share[at] ? -1 : 0);
+    usable[at] = static_cast<std::int16_t>(usable[at] + ((sign * open) & serves));
+    number[at] = static_cast<std::int16_t>(number[at] + (sign & serves));
+  }
+}
+
+/// Σ over 16 groups of count times what is usable, where enough devices serve.
+std::int32_t Fragmentation::served(const Vector& usable, const Vector& number, const Vector& count,
+                                   const Vector& fit) {
+  std::int32_t sum = 0;
+  for (std::size_t at = 0; at < lanes; ++at) {
+    const auto enough = static_cast<std::int16_t>(number[at] >= count[at] ? -1 : 0);
+    sum += std::int32_t{static_cast<std::int16_t>(usable[at] & enough)} * fit[at];
+  }
+  return sum;
+}
+
+std::int64_t Fragmentation::fragments(const Look& look) const {
+  if (look.devices == 0) return 0;
+  const Vector* fit = row_for(look.type, look.cpu);
+  std::int64_t sum = 0;
   for (std::size_t block = 0; block < blocks_; ++block) {
-    Vector sum{};
-    Vector number{};
-    for (std::size_t device = 0; device < open.devices; ++device) {
-      const auto left = static_cast<std::int16_t>(open.permille[device]);
+    sum += served(look.usable[block], look.number[block], count_[block], fit[block]);
+  }
+  return total_ * look.sum - sum;
+}
+
+std::int64_t Fragmentation::fragments_after(const Look& look, const Demand& demand,
+                                            std::size_t device) const {
+  if (look.devices == 0) return 0;
+  const Vector* fit = row_for(look.type, look.cpu - demand.cpu);
+  const bool shared = demand.shared();
+  const auto before = static_cast<std::int16_t>(shared ? look.permille[device] : 1000);
+  const auto after = static_cast<std::int16_t>(before - demand.share);
+  const auto devices = static_cast<std::int16_t>(demand.count);
+  std::int64_t sum = 0;
+  for (std::size_t block = 0; block < blocks_; ++block) {
+    Vector usable = look.usable[block];
+    Vector number = look.number[block];
+    if (shared) {
+      shift(usable, number, share_[block], before, -1);
+      shift(usable, number, share_[block], after, +1);
+    } else {
       for (std::size_t at = 0; at < lanes; ++at) {
-        const auto serves = static_cast<std::int16_t>(left >= share_[block][at] ? -1 : 0);
-        sum[at] = static_cast<std::int16_t>(sum[at] + (left & serves));
-        number[at] = static_cast<std::int16_t>(number[at] - serves);
+        usable[at] = static_cast<std::int16_t>(usable[at] - devices * before);
+        number[at] = static_cast<std::int16_t>(number[at] - devices);
       }
     }
-    for (std::size_t at = 0; at < lanes; ++at) {
-      const std::int16_t usable = number[at] >= count_[block][at] ? sum[at] : std::int16_t{0};
-      served += std::int32_t{usable} * fit[block][at];
-    }
+    sum += served(usable, number, count_[block], fit[block]);
   }
-  return total_ * open.sum - served;
+  return total_ * (look.sum - demand.total()) - sum;
 }
 
-std::int64_t Fragmentation::fragments_after(const Open& open, const Demand& demand,
-                                            std::size_t device) const {
-  Open after = open;
-  after.cpu -= demand.cpu;
-  if (demand.count == 1 && demand.share < DeviceRequest::whole) {
-    after.permille[device] = static_cast<std::uint16_t>(after.permille[device] - demand.share);
-    after.sum -= demand.share;
-    return fragments(after);
+std::int64_t Fragmentation::least_fragments_after(const Look& look, const Demand& demand) const {
+  if (!demand.shared()) return fragments_after(look, demand, 0);
+  std::int64_t least = INT64_MAX;
+  for (std::size_t device = 0; device < look.devices; ++device) {
+    const std::uint16_t open = look.permille[device];
+    if (open < demand.share) continue;
+    const auto* end = look.permille.begin() + device;
+    if (std::find(look.permille.begin(), end, open) != end) continue;  // Equal devices are one.
+    least = std::min(least, fragments_after(look, demand, device));
   }
-  std::int64_t wanted = demand.count;
-  for (std::size_t at = 0; at < after.devices && wanted > 0; ++at) {
-    if (after.permille[at] < demand.share) continue;
-    after.permille[at] = static_cast<std::uint16_t>(after.permille[at] - demand.share);
-    after.sum -= demand.share;
-    --wanted;
-  }
-  return fragments(after);
+  return least;
 }
 
 }  // namespace tutti

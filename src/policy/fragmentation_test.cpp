@@ -19,8 +19,9 @@ class FragmentationTest : public testing::Test {
       if (open[at] < 1000) occupy(world, 1000 - open[at], at);
     }
     world.apply(MixSet{mix});
-    const Fragmentation measure(world.state);
-    const auto now = measure.look({world.state, world.state.usage()}, NodeIndex(0));
+    const Fragmentation measure(world.state, 100);
+    Fragmentation::Look now;
+    measure.look({world.state, world.state.usage()}, NodeIndex(0), now);
     return static_cast<double>(measure.fragments(now)) / static_cast<double>(measure.total());
   }
 
@@ -73,7 +74,7 @@ TEST_F(FragmentationTest, AfterIsWhatIsMeasuredAfterwards) {
   world.apply(NodeReported{test::node("n", {.cpu = 20'000, .gpus = 4})});
   world.apply(
       MixSet{{{test::task(4000, 1, 300), 5}, {test::task(8000, 2), 3}, {test::task(1000, 0), 2}}});
-  const Fragmentation measure(world.state);
+  const Fragmentation measure(world.state, 100);
   for (const TaskShape& shape : {test::task(4000, 1, 300), test::task(5000, 1, 450),
                                  test::task(2000, 2), test::task(3000, 0)}) {
     const View view{world.state, world.state.usage()};
@@ -83,15 +84,17 @@ TEST_F(FragmentationTest, AfterIsWhatIsMeasuredAfterwards) {
     const Demand demand = demand_of(world.state.shape(index));
     std::size_t device = 0;
     while (demand.shared() && view.usage.open_permille()[device] < demand.share) ++device;
-    const std::int64_t foretold =
-        measure.fragments_after(measure.look(view, NodeIndex(0)), demand, device);
+    Fragmentation::Look look;
+    measure.look(view, NodeIndex(0), look);
+    const std::int64_t foretold = measure.fragments_after(look, demand, device);
     Action action{.task = {id, 0}, .attempt = 1, .shape = index, .node = NodeIndex(0)};
     if (demand.shared()) action.devices.add(static_cast<unsigned>(device));
     for (unsigned at = 0; !demand.shared() && action.devices.size() < demand.count; ++at) {
       if (view.usage.open_permille()[at] == 1000) action.devices.add(at);
     }
     world.apply(PlanDecided{{action}});
-    EXPECT_EQ(measure.fragments(measure.look(view, NodeIndex(0))), foretold);
+    measure.look(view, NodeIndex(0), look);
+    EXPECT_EQ(measure.fragments(look), foretold);
   }
 }
 

@@ -10,7 +10,8 @@
 namespace tutti {
 namespace {
 
-const std::array<Argument, 1> fgd_arguments{{{"scale", 1000}}};
+const std::array<Argument, 2> fgd_arguments{{{"scale", 1000}, {"cover_percent", 95}}};
+const std::array<Argument, 1> usable_arguments{{{"fullness", 200}}};
 
 constexpr std::uint32_t weight_max = 1000;
 
@@ -58,7 +59,7 @@ Result<void> check_score(const ScoreRecipe& recipe) {
 }  // namespace
 
 std::span<const ScoreEntry> all_scores() {
-  static const std::array<ScoreEntry, 9> entries{{
+  static const std::array<ScoreEntry, 10> entries{{
       {"balanced", "even use of cpu, memory and accelerators on each node", {}, make_balanced},
       {"bestfit", "the node left with the least cpu and accelerators", {}, make_bestfit},
       {"clustering", "nodes that already run tasks with as many accelerators", {}, make_clustering},
@@ -68,6 +69,8 @@ std::span<const ScoreEntry> all_scores() {
       {"packing", "used devices first, then used nodes, then idle ones", {}, make_packing},
       {"random", "any node that fits", {}, make_random},
       {"spread", "the emptiest node", {}, make_spread},
+      {"usable", "the most left usable for the target mix, scarce nodes and cpu counted",
+       usable_arguments, make_usable},
   }};
   return entries;
 }
@@ -84,7 +87,7 @@ Result<PolicyRecipe> builtin_policy(std::string_view name) {
                 did_you_mean(name, names));
   }
   PolicyRecipe recipe{.name = std::string(name), .scores = {{.name = std::string(name)}}};
-  if (name == "default") recipe.scores = {{.name = "fgd"}};
+  if (name == "default") recipe.scores = {{.name = "usable"}};
   return recipe;
 }
 
@@ -112,6 +115,10 @@ PolicySet RecipeFactory::build(const State& state) const {
     set.scores.push_back({entry->make(arguments, state), recipe.weight});
     if (recipe.name == recipe_.device_score) set.device_score = at;
   }
+  // What a task would like counts in every policy, as much as all of its scores together.
+  std::uint32_t weights = 0;
+  for (const WeightedScore& weighted : set.scores) weights += weighted.weight;
+  set.scores.push_back({make_preferred({}, state), weights});
   return set;
 }
 

@@ -31,11 +31,20 @@ struct ScoreRecipe {
   friend bool operator==(const ScoreRecipe&, const ScoreRecipe&) = default;
 };
 
+/// Which of a role's alternatives is taken.
+enum class AlternativeChoice : std::uint8_t {
+  in_order,  ///< The first one that fits.
+  by_score,  ///< The one whose best node rates highest; ties fall to the earlier one.
+};
+
 /// What a policy file says: which scores run, with what weights, and which one chooses devices.
 struct PolicyRecipe {
   std::string name;
   std::vector<ScoreRecipe> scores;
-  std::string device_score;  ///< Empty: the first score.
+  std::string device_score;         ///< Empty: the first score.
+  bool learn_mix = false;           ///< The target mix is counted from arrivals, not given.
+  std::uint32_t learn_every = 256;  ///< Arrivals after which a learned mix is set anew.
+  AlternativeChoice alternatives = AlternativeChoice::in_order;
   friend bool operator==(const PolicyRecipe&, const PolicyRecipe&) = default;
 };
 

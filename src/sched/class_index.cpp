@@ -32,10 +32,9 @@ void ClassIndex::reset(std::size_t nodes) {
   top_.assign(blocks_.size() / fan, unfit);
 }
 
-void ClassIndex::set(NodeIndex node, Rating rating) {
+void ClassIndex::change(NodeIndex node, Rating rating) {
   const std::size_t at = node.value();
   const Rating old = leaves_[at];
-  if (old == rating) return;
   leaves_[at] = rating;
   Rating& block = blocks_[at / fan];
   const Rating old_block = block;

@@ -22,7 +22,9 @@ class ClassIndex {
   void reset(std::size_t nodes);
 
   Rating rating(NodeIndex node) const { return leaves_[node.value()]; }
-  void set(NodeIndex node, Rating rating);
+  void set(NodeIndex node, Rating rating) {
+    if (leaves_[node.value()] != rating) change(node, rating);
+  }
 
   /// The node with the highest rating, the lowest index among equals; none when none fits.
   NodeIndex best() const;
@@ -34,6 +36,8 @@ class ClassIndex {
 
  private:
   static constexpr std::size_t fan = 32;
+
+  void change(NodeIndex node, Rating rating);
 
   std::size_t size_ = 0;
   std::vector<Rating> leaves_;  ///< Padded with `unfit` to whole blocks, as are the levels above.

@@ -34,7 +34,7 @@ Decision decide(Txn& txn, GangIndex index) {
     return decision;
   }
   const Txn::Mark mark = txn.mark();
-  if (place_gang(txn, index)) {
+  if (place_gang(txn, index) && txn.mark() > mark) {
     decision.outcome = Outcome::placed;
   } else {
     txn.rollback(mark);  // All of the gang, or none of it.
@@ -68,6 +68,8 @@ Plan Cycle::run(const State& state, Workspace& workspace) const {
     txn.note(decision);
     if (decision.outcome == Outcome::placed) {
       pending.placed(state);
+    } else if (looks_at_others(state, workspace, gang)) {
+      pending.stays_awake();
     } else {
       pending.sleeps(decision.wakes_on);
     }

@@ -108,14 +108,18 @@ void order_by_vicinity(const View& view, NodeIndex node, const DeviceRequest& re
 }  // namespace
 
 bool fits(const TaskClass& task, const View& view, NodeIndex node) {
-  const std::int64_t* free = view.usage.free(node).data();
-  for (const Resources::Amount& part : task.row->request) {
-    if (free[part.lane.value()] < part.amount) return false;
+  const ShapeRow& row = *task.row;
+  if (row.impossible || !may_fit(row, view.usage, node)) return false;
+  if (row.spec.devices.size() == 1 && row.needs_whole > 0) {
+    // The offer answers for all devices when they are of one type and may lie anywhere.
+    const TypeIndex type = view.fleet().uniform_type(node);
+    const bool anywhere = !row.spec.devices.front().closeness.required;
+    if (type.valid() && anywhere) return row.hold[type.value()].request == 0;
   }
-  for (unsigned number = 0; number < task.spec().devices.size(); ++number) {
+  for (unsigned number = 0; number < row.spec.devices.size(); ++number) {
     if (!device_request_fits(task, view, node, number)) return false;
   }
-  return !task.row->impossible;
+  return true;
 }
 
 Reject fit_reject(const TaskClass& task, const View& view, NodeIndex node) {

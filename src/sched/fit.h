@@ -10,6 +10,17 @@
 
 namespace tutti {
 
+/// What most nodes of a busy fleet fail at, inline: the best device on offer, then the lanes.
+inline bool may_fit(const ShapeRow& row, const Usage& usage, NodeIndex node) {
+  const Usage::Offer offer = usage.offer(node);
+  if (offer.most_open < row.needs_open || offer.whole_open < row.needs_whole) return false;
+  const std::int64_t* free = usage.free(node).data();
+  for (const Resources::Amount& part : row.request) {
+    if (free[part.lane.value()] < part.amount) return false;
+  }
+  return true;
+}
+
 /// Would the task fit now? Equal to fit_reject(...).ok(), but as fast as can be.
 bool fits(const TaskClass& task, const View& view, NodeIndex node);
 

@@ -8,6 +8,9 @@ namespace tutti {
 /// Does the gang hold at least the minimum of each role, counting tasks that ended well?
 bool whole(const State& state, GangIndex gang);
 
+/// Can the placement of other tasks make this gang fit, so that it must be tried again after any?
+bool looks_at_others(const State& state, Workspace& workspace, GangIndex gang);
+
 /// Would the gang's minimum exceed a hard limit of its queue?
 bool over_limit(Txn& txn, GangIndex gang);
 

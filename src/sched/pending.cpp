@@ -14,14 +14,23 @@ bool wants_place(const State& state, GangIndex index) {
   return gang.holding == 0 || whole(state, index);  // A broken gang is repaired, out of turn.
 }
 
+namespace {
+
+bool has_started(const Gang& gang) { return gang.holding > 0 || gang.done > 0; }
+
+}  // namespace
+
 void Pending::clear() { *this = Pending(); }
 
-Pending::Bucket& Pending::bucket_of(const State& state, const Gang& gang) {
+Pending::Bucket& Pending::bucket_of(const State& state, GangIndex index) {
+  const Gang& gang = state.gangs()[index];
   const Job& job = state.jobs()[gang.job];
-  const Key key{job.queue.value(), job.spec->priority, gang.shape.value()};
+  const bool growing = has_started(gang);
+  const Key key{job.queue.value(), job.spec->priority, gang.shape.value(),
+                growing ? index : GangIndex::none()};
   const auto [at, fresh] = by_key_.try_emplace(key, static_cast<std::uint32_t>(buckets_.size()));
   if (fresh) {
-    buckets_.push_back({.priority = job.spec->priority});
+    buckets_.push_back({.priority = job.spec->priority, .growing = growing});
   }
   wake_bucket(at->second);
   return buckets_[at->second];
@@ -37,7 +46,7 @@ void Pending::add(const State& state, GangIndex index) {
   if (!wants_place(state, index)) return;
   const Gang& gang = state.gangs()[index];
   const Job& job = state.jobs()[gang.job];
-  Bucket& bucket = bucket_of(state, gang);
+  Bucket& bucket = bucket_of(state, index);
   const Entry entry{job.submitted.us, job.id, index};
   const auto begin = bucket.entries.begin() + static_cast<std::ptrdiff_t>(bucket.head);
   if (bucket.entries.empty() || bucket.entries.back() < entry) {
@@ -49,14 +58,14 @@ void Pending::add(const State& state, GangIndex index) {
 }
 
 void Pending::wake(Wake cause) {
-  const auto stir = [&](std::vector<std::uint32_t>& sleepers) {
-    for (const std::uint32_t number : sleepers) wake_bucket(number);
-    sleepers.clear();
-  };
-  stir(asleep_[static_cast<std::size_t>(cause)]);
-  // A changed description may change anything.
-  if (cause == Wake::description_changed) {
-    for (std::vector<std::uint32_t>& sleepers : asleep_) stir(sleepers);
+  for (std::size_t kind = 0; kind < asleep_.size(); ++kind) {
+    // A changed description may change anything.
+    if (kind != static_cast<std::size_t>(cause) && cause != Wake::description_changed) continue;
+    for (const std::uint32_t number : asleep_[kind]) {
+      buckets_[number].listed[kind] = false;
+      wake_bucket(number);
+    }
+    asleep_[kind].clear();
   }
 }
 
@@ -65,7 +74,8 @@ bool Pending::trim(const State& state, Bucket& bucket) {
     const Entry& entry = bucket.entries[bucket.head];
     const Gang& gang = state.gangs()[entry.gang];
     const bool same = gang.job.valid() && state.jobs()[gang.job].id == entry.job;
-    if (same && wants_place(state, entry.gang)) return true;
+    // A gang that started meanwhile waits in a bucket of its own.
+    if (same && has_started(gang) == bucket.growing && wants_place(state, entry.gang)) return true;
     ++bucket.head;
   }
   bucket.entries.clear();
@@ -114,13 +124,18 @@ void Pending::placed(const State& state) {
 
 void Pending::finish() {
   awake_.insert(awake_.end(), heap_.begin(), heap_.end());
+  awake_.insert(awake_.end(), wakeful_.begin(), wakeful_.end());
   heap_.clear();
+  wakeful_.clear();
 }
 
 void Pending::sleeps(Wake until) {
   Bucket& bucket = buckets_[current_];
   bucket.awake = false;
-  asleep_[static_cast<std::size_t>(until)].push_back(current_);
+  const auto kind = static_cast<std::size_t>(until);
+  if (bucket.listed[kind]) return;
+  bucket.listed[kind] = true;
+  asleep_[kind].push_back(current_);
 }
 
 }  // namespace tutti

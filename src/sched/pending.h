@@ -3,7 +3,9 @@
 /// Gangs of equal shape, queue and priority are interchangeable but for their age, so they share a
 /// bucket; when the oldest of a bucket cannot be placed, none of it can, and the whole bucket
 /// sleeps until something happens that could change that. A cycle therefore costs what it places,
-/// not what waits. Order: priority (highest first), submission, job id, gang.
+/// not what waits. An elastic gang that runs already and wants to grow is alone in its bucket:
+/// where it may grow depends on where it runs. Order: priority (highest first), submission, job id,
+/// gang.
 #pragma once
 
 #include <array>
@@ -31,6 +33,10 @@ class Pending {
   /// What became of the gang that `next` returned last.
   void placed(const State& state);
   void sleeps(Wake until);
+  /// It looks at what others do, so that any placement may change its answer: try it every time.
+  void stays_awake() { wakeful_.push_back(current_); }
+  /// Would another pass have something to try?
+  bool any_awake() const { return !awake_.empty(); }
   /// Ends the pass; what was not tried is tried in the next one.
   void finish();
 
@@ -43,18 +49,21 @@ class Pending {
   };
   struct Bucket {
     std::int32_t priority = 0;
+    bool growing = false;  ///< Of one gang that has started, not of many that have not.
     std::size_t head = 0;
     std::vector<Entry> entries;  ///< Sorted from `head` on.
     bool awake = false;
+    std::array<bool, 3> listed{};  ///< By Wake: stands in `asleep_` already.
   };
   struct Key {
     std::uint32_t queue = 0;
     std::int32_t priority = 0;
     std::uint32_t shape = 0;
+    GangIndex growing;  ///< None for gangs that have not started.
     friend auto operator<=>(const Key&, const Key&) = default;
   };
 
-  Bucket& bucket_of(const State& state, const Gang& gang);
+  Bucket& bucket_of(const State& state, GangIndex gang);
   /// Drops entries at the head that no longer wait. False when the bucket is empty.
   static bool trim(const State& state, Bucket& bucket);
   bool before(std::uint32_t a, std::uint32_t b) const;
@@ -64,7 +73,8 @@ class Pending {
   std::map<Key, std::uint32_t> by_key_;
   std::vector<std::uint32_t> awake_;                  ///< Buckets that the next pass looks at.
   std::vector<std::uint32_t> heap_;                   ///< Of the running pass.
-  std::array<std::vector<std::uint32_t>, 3> asleep_;  ///< By Wake; may hold stale numbers.
+  std::array<std::vector<std::uint32_t>, 3> asleep_;  ///< By Wake; may name awake buckets.
+  std::vector<std::uint32_t> wakeful_;  ///< Of the running pass: awake in the next one.
   std::uint32_t current_ = 0;
 };
 

@@ -79,6 +79,8 @@ class Filter {
   virtual bool concerns(const TaskClass& task) const = 0;
   /// The first thing that stands in the way, or Reason::none.
   virtual Reject check(const TaskClass& task, const View& view, NodeIndex node) const = 0;
+  /// Removes the nodes that `check` rejects. A filter that looks at all nodes does so once here.
+  virtual void narrow(const TaskClass& task, const View& view, std::vector<NodeIndex>& nodes) const;
 };
 
 /// How good is this node, or this device, for this task?
@@ -87,6 +89,10 @@ class Score {
   virtual ~Score() = default;
   virtual std::string_view name() const = 0;
   virtual Depends depends_on() const = 0;
+  /// False where the score has nothing to say about this class; it then does not count.
+  virtual bool concerns(const TaskClass&) const { return true; }
+  /// True where, for this class, other nodes change the rating of one, whatever depends_on() says.
+  virtual bool looks_at_others(const TaskClass&) const { return false; }
   /// out[i] rates nodes[i]; every node listed passed all filters.
   virtual void rate(const TaskClass& task, const View& view, std::span<const NodeIndex> nodes,
                     std::span<Permille> out) const = 0;

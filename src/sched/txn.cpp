@@ -1,5 +1,8 @@
 #include "sched/txn.h"
 
+#include <algorithm>
+#include <tuple>
+
 #include "base/check.h"
 
 namespace tutti {
@@ -35,6 +38,20 @@ void Txn::evict(TaskIndex index) {
                            .devices = task.devices});
 }
 
+void Txn::deal_in_node_order(Mark mark) {
+  const auto begin = plan_.actions.begin() + static_cast<std::ptrdiff_t>(mark);
+  std::vector<std::pair<TaskId, std::uint16_t>> tasks;
+  for (auto at = begin; at != plan_.actions.end(); ++at) tasks.emplace_back(at->task, at->attempt);
+  std::ranges::sort(tasks);
+  std::sort(begin, plan_.actions.end(), [](const Action& a, const Action& b) {
+    if (a.node != b.node) return a.node < b.node;
+    return std::pair(a.devices.words(), a.shape) < std::pair(b.devices.words(), b.shape);
+  });
+  for (auto at = begin; at != plan_.actions.end(); ++at) {
+    std::tie(at->task, at->attempt) = tasks[static_cast<std::size_t>(at - begin)];
+  }
+}
+
 void Txn::rollback(Mark mark) {
   while (plan_.actions.size() > mark) {
     const Action& action = plan_.actions.back();
@@ -44,6 +61,20 @@ void Txn::rollback(Mark mark) {
     }
     plan_.actions.pop_back();
   }
+}
+
+bool Txn::within_limits(QueueIndex index, ShapeIndex shape) const {
+  const Queue& queue = state_.queue(index);
+  if (queue.spec.limit.empty()) return true;
+  const QueueUsage& usage = workspace_.queue_usage()[index.value()];
+  const ShapeRow& row = state_.shape(shape);
+  for (const Resources::Amount& part : row.request) {
+    const std::size_t at = part.lane.value();
+    if (at >= queue.limit.size() || queue.limit[at] < 0) continue;
+    const std::int64_t used = at < usage.lanes.size() ? usage.lanes[at] : 0;
+    if (used + part.amount > queue.limit[at]) return false;
+  }
+  return queue.gpu_milli_limit < 0 || usage.gpu_milli + row.gpu_milli <= queue.gpu_milli_limit;
 }
 
 void Txn::charge(const Action& action, int sign) {

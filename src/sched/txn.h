@@ -29,14 +29,20 @@ class Txn {
   /// Undoes everything since the mark, newest first.
   void rollback(Mark mark);
 
+  /// Would one more task of the shape stay within the hard limits of the queue?
+  bool within_limits(QueueIndex queue, ShapeIndex shape) const;
   /// Books the task. REQUIRES: it is pending, and fits there.
   void place(TaskIndex task, ShapeIndex shape, NodeIndex node, const DeviceSet& devices);
   /// Tells the task to stop; it holds what it has until its end is reported.
   void evict(TaskIndex task);
+  /// Puts the placements since the mark in order of their nodes and deals them to the same tasks
+  /// in order of the tasks: neighbouring ranks stand on neighbouring nodes. REQUIRES: placements
+  /// of interchangeable tasks only.
+  void deal_in_node_order(Mark mark);
   void note(const Decision& decision) { plan_.decisions.push_back(decision); }
 
   std::size_t size() const { return plan_.actions.size(); }
-  /// Is the task among those placed by this transaction?
+  const Action& action(std::size_t at) const { return plan_.actions[at]; }
   Plan finish() &&;
 
  private:

@@ -16,6 +16,12 @@ constexpr std::uint16_t no_class = 0xffff;
 // --- Catching up with State ---------------------------------------------------------------------
 
 void Workspace::sync(const State& state) {
+  tried_ = 0;
+  // A new shape may have moved the rows of all.
+  if (shapes_seen_ != state.shape_count()) {
+    for (const auto& row : classes_) row->task.row = &state.shape(row->task.shape);
+    shapes_seen_ = state.shape_count();
+  }
   if (!built_ || !state.changes().reaches(synced_)) rebuild(state);
   while (synced_ < state.changes().end()) sync_change(state, state.changes()[synced_++]);
 }
@@ -29,6 +35,9 @@ void Workspace::rebuild(const State& state) {
     queue_usage_.push_back(state.queue_usage(QueueIndex(at)));
   }
   last_touched_.assign(state.fleet().size(), 0);
+  all_nodes_.clear();
+  for (std::size_t at = 0; at < state.fleet().size(); ++at) all_nodes_.emplace_back(at);
+  domains_.clear();
   log_.skip_all();
   classes_.clear();
   class_of_shape_.clear();
@@ -55,6 +64,7 @@ void Workspace::sync_change(const State& state, const Change& change) {
       usage_.copy_node(state.fleet(), state.usage(), node);
       touched(node);
       for (const auto& row : classes_) describe(state, *row, node);
+      domains_.clear();
       pending_.wake(Wake::description_changed);
       break;
     }
@@ -129,26 +139,32 @@ Workspace::ClassRow& Workspace::class_row(const State& state, ShapeIndex shape) 
   ClassRow& row = *classes_[number];
   row.task = {.shape = shape, .row = &state.shape(shape)};
   row.last_used = ++uses_;
-  for (const auto& filter : policies_.filters) {
-    if (!filter->concerns(row.task)) continue;
-    const bool description = filter->depends_on() == Depends::class_and_description;
-    (description ? row.description_filters : row.node_filters).push_back(filter.get());
-  }
-  row.indexed = std::ranges::none_of(policies_.scores, [](const WeightedScore& weighted) {
-    return weighted.score->depends_on() == Depends::everything;
-  });
+  choose_policies(row);
   const std::size_t nodes = state.fleet().size();
   row.described.resize(nodes);
   for (std::size_t at = 0; at < nodes; ++at) describe(state, row, NodeIndex(at));
   row.index.reset(nodes);
-  scratch_nodes_.clear();
-  for (std::size_t at = 0; at < nodes; ++at) scratch_nodes_.emplace_back(at);
-  if (row.indexed) {
-    rate(state, row, scratch_nodes_, scratch_ratings_);
-    for (std::size_t at = 0; at < nodes; ++at) row.index.set(NodeIndex(at), scratch_ratings_[at]);
-  }
-  row.index.seen = log_.end();
+  row.index.seen = log_.end() - nodes;  // As old as can be: the first repair rates every node.
   return row;
+}
+
+/// The filters and scores that have something to say about the class.
+void Workspace::choose_policies(ClassRow& row) const {
+  row.indexed = true;
+  for (const auto& filter : policies_.filters) {
+    if (!filter->concerns(row.task)) continue;
+    const Depends depends = filter->depends_on();
+    if (depends == Depends::class_and_description) row.description_filters.push_back(filter.get());
+    if (depends == Depends::class_and_node) row.node_filters.push_back(filter.get());
+    if (depends == Depends::everything) row.fleet_filters.push_back(filter.get());
+  }
+  row.indexed = row.fleet_filters.empty();
+  for (const WeightedScore& weighted : policies_.scores) {
+    if (!weighted.score->concerns(row.task)) continue;
+    row.scores.push_back(&weighted);
+    row.indexed &= weighted.score->depends_on() != Depends::everything &&
+                   !weighted.score->looks_at_others(row.task);
+  }
 }
 
 void Workspace::describe(const State& state, ClassRow& row, NodeIndex node) {
@@ -171,59 +187,52 @@ bool Workspace::passes(const View& view, const ClassRow& row, NodeIndex node) co
   });
 }
 
-/// Ratings of `nodes`, in their order.
-void Workspace::rate(const State& state, const ClassRow& row, std::vector<NodeIndex>& nodes,
-                     std::vector<ClassIndex::Rating>& out) {
+/// Rates the survivors, in their order.
+void Workspace::rate_survivors(const State& state, const ClassRow& row) {
   const View here = view(state);
-  out.assign(nodes.size(), ClassIndex::unfit);
-  std::size_t kept = 0;
-  // Survivors move to the front of `nodes`; `out` first remembers where each came from.
-  std::vector<std::uint64_t>& origin = scratch_sums_;
-  origin.clear();
-  for (std::size_t at = 0; at < nodes.size(); ++at) {
-    if (!passes(here, row, nodes[at])) continue;
-    origin.push_back(at);
-    nodes[kept++] = nodes[at];
-  }
-  if (kept == 0) return;
-  const std::span<const NodeIndex> survivors(nodes.data(), kept);
-  scratch_permille_.resize(kept);
-  std::uint64_t weights = 0;
-  for (const WeightedScore& weighted : policies_.scores) weights += weighted.weight;
-  if (policies_.scores.size() == 1) {
-    policies_.scores.front().score->rate(row.task, here, survivors, scratch_permille_);
-    for (std::size_t at = 0; at < kept; ++at) {
-      out[origin[at]] = static_cast<ClassIndex::Rating>(1 + scratch_permille_[at]);
-    }
+  ratings_.resize(survivors_.size());
+  if (survivors_.empty()) return;
+  if (row.scores.size() == 1) {
+    row.scores.front()->score->rate(row.task, here, survivors_, ratings_);
     return;
   }
-  std::vector<std::uint64_t> sums(kept);
-  for (const WeightedScore& weighted : policies_.scores) {
-    weighted.score->rate(row.task, here, survivors, scratch_permille_);
-    for (std::size_t at = 0; at < kept; ++at) {
-      sums[at] += std::uint64_t{weighted.weight} * scratch_permille_[at];
+  sums_.assign(survivors_.size(), 0);
+  std::uint64_t weights = 0;
+  for (const WeightedScore* weighted : row.scores) {
+    weighted->score->rate(row.task, here, survivors_, ratings_);
+    weights += weighted->weight;
+    for (std::size_t at = 0; at < sums_.size(); ++at) {
+      sums_[at] += std::uint64_t{weighted->weight} * ratings_[at];
     }
   }
-  for (std::size_t at = 0; at < kept; ++at) {
-    out[origin[at]] = static_cast<ClassIndex::Rating>(1 + sums[at] / weights);
+  for (std::size_t at = 0; at < sums_.size(); ++at) {
+    ratings_[at] = static_cast<Permille>(sums_[at] / weights);
   }
 }
 
+/// Brings the ratings of all nodes that changed since the class was last asked up to date.
 void Workspace::repair(const State& state, ClassRow& row) {
-  scratch_nodes_.clear();
+  const View here = view(state);
+  survivors_.clear();
+  const auto sort_out = [&](NodeIndex node) {
+    if (may_fit(*row.task.row, usage_, node) && passes(here, row, node)) {
+      survivors_.push_back(node);
+    } else {
+      row.index.set(node, ClassIndex::unfit);
+    }
+  };
   if (log_.reaches(row.index.seen) && log_.end() - row.index.seen < row.index.size()) {
     for (std::uint64_t at = row.index.seen; at < log_.end(); ++at) {
-      if (last_touched_[log_[at].value()] == at) scratch_nodes_.push_back(log_[at]);
+      const NodeIndex node = log_[at];
+      if (last_touched_[node.value()] == at) sort_out(node);  // Only its newest entry counts.
     }
   } else {
-    for (std::size_t at = 0; at < row.index.size(); ++at) scratch_nodes_.emplace_back(at);
+    for (std::size_t at = 0; at < row.index.size(); ++at) sort_out(NodeIndex(at));
   }
   row.index.seen = log_.end();
-  if (scratch_nodes_.empty()) return;
-  std::vector<NodeIndex> nodes = scratch_nodes_;
-  rate(state, row, nodes, scratch_ratings_);
-  for (std::size_t at = 0; at < scratch_nodes_.size(); ++at) {
-    row.index.set(scratch_nodes_[at], scratch_ratings_[at]);
+  rate_survivors(state, row);
+  for (std::size_t at = 0; at < survivors_.size(); ++at) {
+    row.index.set(survivors_[at], static_cast<ClassIndex::Rating>(1 + ratings_[at]));
   }
 }
 
@@ -235,20 +244,47 @@ NodeIndex Workspace::best(const State& state, ShapeIndex shape) {
 }
 
 NodeIndex Workspace::best_by_scan(const State& state, ShapeIndex shape) {
+  return best_by_scan(state, class_row(state, shape), all_nodes_);
+}
+
+NodeIndex Workspace::best_by_scan(const State& state, ClassRow& row,
+                                  std::span<const NodeIndex> nodes) {
+  // Differs from decision to decision, and is the same in every replay: State's version and what
+  // the running cycle has tried so far.
+  row.task.cycle_seed = state.version() * 1024 + ++tried_;
+  const View here = view(state);
+  survivors_.clear();
+  for (const NodeIndex node : nodes) {
+    if (passes(here, row, node)) survivors_.push_back(node);
+  }
+  for (const Filter* filter : row.fleet_filters) filter->narrow(row.task, here, survivors_);
+  rate_survivors(state, row);
+  const auto best = std::ranges::max_element(ratings_);
+  if (best == ratings_.end()) return NodeIndex::none();
+  return survivors_[static_cast<std::size_t>(best - ratings_.begin())];
+}
+
+NodeIndex Workspace::best_among(const State& state, ShapeIndex shape,
+                                std::span<const NodeIndex> nodes) {
   ClassRow& row = class_row(state, shape);
-  // Differs from decision to decision, and is the same in every replay.
-  row.task.cycle_seed = state.version() * 1024 + (log_.end() & 1023U);
-  std::vector<NodeIndex> nodes;
-  for (std::size_t at = 0; at < state.fleet().size(); ++at) nodes.emplace_back(at);
-  rate(state, row, nodes, scratch_ratings_);
+  if (!row.indexed) return best_by_scan(state, row, nodes);
+  repair(state, row);
   NodeIndex best;
   ClassIndex::Rating highest = ClassIndex::unfit;
-  for (std::size_t at = 0; at < scratch_ratings_.size(); ++at) {
-    if (scratch_ratings_[at] <= highest) continue;
-    highest = scratch_ratings_[at];
-    best = NodeIndex(at);
+  for (const NodeIndex node : nodes) {
+    if (row.index.rating(node) <= highest) continue;
+    highest = row.index.rating(node);
+    best = node;
   }
   return best;
+}
+
+const Domains& Workspace::domains(const State& state, std::string_view level) {
+  for (const auto& known : domains_) {
+    if (known->level == level) return *known;
+  }
+  domains_.push_back(std::make_unique<Domains>(Domains::of(state.fleet(), level)));
+  return *domains_.back();
 }
 
 }  // namespace tutti

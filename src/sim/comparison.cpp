@@ -1,34 +1,52 @@
 #include "sim/comparison.h"
 
-#include <fmt/core.h>
-
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
 #include <mutex>
+#include <span>
 #include <thread>
+#include <utility>
+#include <variant>
 
 #include "base/hash.h"
-#include "format/json.h"
-#include "format/text.h"
 
 namespace tutti {
 namespace {
+
+using Outcome = std::variant<FillResult, ReplayResult, SnapshotResult>;
 
 struct OneRun {
   const Workload* workload = nullptr;
   const PolicyRecipe* policy = nullptr;
   std::uint64_t seed = 0;
-  Result<FillResult> result;
+  bool map = false;
+  Result<Outcome> result;
 };
 
-void execute(const FleetFile& fleet, std::int64_t load_permille, OneRun& run) {
+Result<Outcome> outcome_of(const FleetFile& fleet, const Comparison& comparison,
+                           const OneRun& run) {
+  switch (comparison.arrivals) {
+    case Arrivals::fill:
+      return TRY(
+          fill(fleet, *run.workload, *run.policy,
+               {.seed = run.seed, .load_permille = comparison.load_permille, .map = run.map}));
+    case Arrivals::trace:
+      return TRY(replay(fleet, *run.workload, *run.policy,
+                        {.seed = run.seed, .until = comparison.until, .map = run.map}));
+    case Arrivals::snapshot:
+      break;
+  }
+  return TRY(place_again(*comparison.snapshot, *run.policy, run.map));
+}
+
+void execute(const FleetFile& fleet, const Comparison& comparison, OneRun& run) {
   const auto begin = std::chrono::steady_clock::now();
-  run.result =
-      fill(fleet, *run.workload, *run.policy, {.seed = run.seed, .load_permille = load_permille});
+  run.result = outcome_of(fleet, comparison, run);
   if (!run.result) return;
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  run.result->seconds = took.count();
+  std::visit([&](auto& result) { result.seconds = took.count(); }, *run.result);
 }
 
 void run_all(const FleetFile& fleet, const Comparison& comparison, std::vector<OneRun>& runs,
@@ -38,7 +56,7 @@ void run_all(const FleetFile& fleet, const Comparison& comparison, std::vector<O
   std::mutex reporting;
   const auto work = [&] {
     for (std::size_t at = next++; at < runs.size(); at = next++) {
-      execute(fleet, comparison.load_permille, runs[at]);
+      execute(fleet, comparison, runs[at]);
       const std::lock_guard lock(reporting);
       if (progress) progress(++done, runs.size());
     }
@@ -58,25 +76,12 @@ Figure figure(const std::vector<double>& values) {
   return out;
 }
 
-RunSummary summarise(const std::vector<OneRun>& tasks, std::size_t begin, std::size_t count) {
-  RunSummary run{.policy = tasks[begin].policy->name, .workload = tasks[begin].workload->name};
-  Hash hash;
-  for (std::size_t at = begin; at < begin + count; ++at) {
-    const FillResult& result = *tasks[at].result;
-    run.seeds.push_back(tasks[at].seed);
-    run.decisions += result.decisions;
-    run.seconds += result.seconds;
-    hash.add(result.state_hash);
-    for (const auto& [size, failed] : result.failed_before_100) {
-      run.failed_before_100[size] += failed / static_cast<double>(count);
-    }
-  }
-  run.state_hash = hash.value();
+void add_marks(RunSummary& run, const std::vector<const FillResult*>& results) {
   for (std::size_t mark = 0; mark < arrival_marks.size(); ++mark) {
     std::vector<double> unallocated;
     std::vector<double> fragmented;
-    for (std::size_t at = begin; at < begin + count; ++at) {
-      const FillResult::AtMark& there = tasks[at].result->at_marks[mark];
+    for (const FillResult* result : results) {
+      const FillResult::AtMark& there = result->at_marks[mark];
       if (there.arrivals == 0) continue;
       unallocated.push_back(there.unallocated);
       fragmented.push_back(there.fragmented);
@@ -85,88 +90,132 @@ RunSummary summarise(const std::vector<OneRun>& tasks, std::size_t begin, std::s
     run.unallocated_gpu_percent[arrival_marks[mark]] = figure(unallocated);
     run.fragmented_gpu_percent[arrival_marks[mark]] = figure(fragmented);
   }
+}
+
+void add_curve(RunSummary& run, const std::vector<const FillResult*>& results) {
+  for (std::size_t at = 0;; ++at) {
+    Report::Point sum;
+    double count = 0;
+    for (const FillResult* result : results) {
+      if (result->curve.size() <= at) continue;
+      ++count;
+      sum.allocated_percent += result->curve[at].allocated_percent;
+      sum.fragmented_percent += result->curve[at].fragmented_percent;
+    }
+    if (count == 0) return;
+    run.curve.push_back(
+        {static_cast<double>(at), sum.allocated_percent / count, sum.fragmented_percent / count});
+  }
+}
+
+void add(RunSummary& run, const std::vector<const FillResult*>& results) {
+  add_marks(run, results);
+  add_curve(run, results);
+  for (const FillResult* result : results) {
+    for (const auto& [size, failed] : result->failed_before_100) {
+      run.failed_before_100[size] += failed / static_cast<double>(results.size());
+    }
+  }
+}
+
+void add(RunSummary& run, const std::vector<const ReplayResult*>& results) {
+  const auto count = static_cast<double>(results.size());
+  Report::Trace mean = results.front()->trace;
+  const auto average = [&](auto get) {
+    double sum = 0;
+    for (const ReplayResult* result : results) sum += static_cast<double>(get(*result)) / count;
+    return sum;
+  };
+  using R = const ReplayResult&;
+  mean.finished =
+      static_cast<std::uint64_t>(std::llround(average([](R r) { return r.trace.finished; })));
+  mean.makespan_s = average([](R r) { return r.trace.makespan_s; });
+  mean.utilisation_percent = average([](R r) { return r.trace.utilisation_percent; });
+  mean.wait_s.mean = average([](R r) { return r.trace.wait_s.mean; });
+  mean.wait_s.p50 = average([](R r) { return r.trace.wait_s.p50; });
+  mean.wait_s.p95 = average([](R r) { return r.trace.wait_s.p95; });
+  mean.wait_s.p99 = average([](R r) { return r.trace.wait_s.p99; });
+  mean.wait_s.max = average([](R r) { return r.trace.wait_s.max; });
+  run.not_started = average([](R r) { return r.not_started; });
+  run.trace = std::move(mean);
+}
+
+void add(RunSummary& run, const std::vector<const SnapshotResult*>& results) {
+  run.snapshot = *results.front();
+}
+
+/// Sums up runs of one kind. REQUIRES: at least one, and all succeeded.
+template <class T>
+RunSummary summarise(std::span<const OneRun> runs) {
+  RunSummary run{.policy = runs.front().policy->name, .workload = runs.front().workload->name};
+  Hash hash;
+  std::vector<const T*> results;
+  const auto count = static_cast<double>(runs.size());
+  for (const OneRun& one : runs) {
+    const T& result = std::get<T>(*one.result);
+    results.push_back(&result);
+    run.seeds.push_back(one.seed);
+    run.decisions += result.decisions;
+    run.seconds += result.seconds;
+    hash.add(result.state_hash);
+    run.left_by_model.resize(result.left_by_model.size());
+    for (std::size_t at = 0; at < result.left_by_model.size(); ++at) {
+      const Report::Left& left = result.left_by_model[at];
+      run.left_by_model[at] = {left.model, left.gpus,
+                               run.left_by_model[at].unallocated + left.unallocated / count};
+    }
+  }
+  run.state_hash = hash.value();
+  run.map = results.front()->map;
+  add(run, results);
   return run;
 }
 
-void write_marks(JsonWriter& json, std::string_view name,
-                 const std::map<unsigned, Figure>& figures) {
-  json.key(name).begin_object();
-  for (const auto& [mark, figure] : figures) {
-    json.key(std::to_string(mark)).begin_object();
-    json.member("mean", figure.mean).member("sd", figure.sd).end_object();
+RunSummary summarise(std::span<const OneRun> runs, Arrivals arrivals) {
+  if (arrivals == Arrivals::fill) return summarise<FillResult>(runs);
+  if (arrivals == Arrivals::trace) return summarise<ReplayResult>(runs);
+  RunSummary run = summarise<SnapshotResult>(runs);
+  run.seeds.clear();
+  return run;
+}
+
+std::vector<OneRun> runs_of(const Comparison& comparison) {
+  std::vector<OneRun> runs;
+  const auto add = [&](const Workload& workload, const PolicyRecipe& policy, std::size_t seeds) {
+    for (std::size_t at = 0; at < seeds; ++at) {
+      const std::uint64_t seed = comparison.seeds.empty() ? 0 : comparison.seeds[at];
+      runs.push_back({&workload, &policy, seed, comparison.maps && at == 0, Outcome{}});
+    }
+  };
+  if (comparison.arrivals == Arrivals::snapshot) {
+    for (const PolicyRecipe& policy : comparison.policies) {
+      add(comparison.snapshot->workload, policy, 1);
+    }
+    return runs;
   }
-  json.end_object();
-}
-
-std::string at_mark(const std::map<unsigned, Figure>& figures, unsigned mark) {
-  const auto found = figures.find(mark);
-  if (found == figures.end()) return "-";
-  return fmt::format("{:.2f}", found->second.mean);
-}
-
-std::string failures(const RunSummary& run, const std::string& size) {
-  const auto found = run.failed_before_100.find(size);
-  return found == run.failed_before_100.end() ? "0" : fmt::format("{:.1f}", found->second);
+  for (const Workload& workload : comparison.workloads) {
+    for (const PolicyRecipe& policy : comparison.policies) {
+      add(workload, policy, comparison.seeds.size());
+    }
+  }
+  return runs;
 }
 
 }  // namespace
 
 Result<std::vector<RunSummary>> compare(const FleetFile& fleet, const Comparison& comparison,
                                         const Progress& progress) {
-  std::vector<OneRun> tasks;
-  for (const Workload& workload : comparison.workloads) {
-    for (const PolicyRecipe& policy : comparison.policies) {
-      for (const std::uint64_t seed : comparison.seeds) {
-        tasks.push_back({&workload, &policy, seed, FillResult{}});
-      }
-    }
+  std::vector<OneRun> all = runs_of(comparison);
+  run_all(fleet, comparison, all, progress);
+  for (OneRun& run : all) {
+    if (!run.result) return fail(std::move(run.result).error());
   }
-  run_all(fleet, comparison, tasks, progress);
+  const std::size_t each = comparison.arrivals == Arrivals::snapshot ? 1 : comparison.seeds.size();
   std::vector<RunSummary> runs;
-  for (std::size_t at = 0; at < tasks.size(); at += comparison.seeds.size()) {
-    for (std::size_t seed = 0; seed < comparison.seeds.size(); ++seed) {
-      if (!tasks[at + seed].result) return fail(std::move(tasks[at + seed].result).error());
-    }
-    runs.push_back(summarise(tasks, at, comparison.seeds.size()));
+  for (std::size_t at = 0; at < all.size(); at += each) {
+    runs.push_back(summarise(std::span(all).subspan(at, each), comparison.arrivals));
   }
   return runs;
-}
-
-std::string to_json(const std::vector<RunSummary>& runs) {
-  std::string out;
-  JsonWriter json(out, JsonStyle::indented);
-  json.begin_object().key("runs").begin_list();
-  for (const RunSummary& run : runs) {
-    json.begin_object().member("policy", run.policy).member("workload", run.workload);
-    json.key("seeds").begin_list();
-    for (const std::uint64_t seed : run.seeds) json.value(seed);
-    json.end_list();
-    write_marks(json, "unallocated_gpu_percent", run.unallocated_gpu_percent);
-    write_marks(json, "fragmented_gpu_percent", run.fragmented_gpu_percent);
-    json.key("failed_before_100").begin_object();
-    for (const auto& [size, failed] : run.failed_before_100) json.member(size, failed);
-    json.end_object();
-    json.member("decisions", run.decisions);
-    json.member("decisions_per_second",
-                run.seconds > 0 ? static_cast<double>(run.decisions) / run.seconds : 0.0);
-    json.member("seconds", run.seconds);
-    json.member("state_hash", fmt::format("{:016x}", run.state_hash)).end_object();
-  }
-  json.end_list().end_object();
-  return out + "\n";
-}
-
-std::string to_table(const std::vector<RunSummary>& runs) {
-  Table table({"workload", "policy", "unallocated % at 100", "at 130", "fragmented % at 100",
-               "failed share", "1 gpu", "8 gpu", "decisions/s"});
-  for (const RunSummary& run : runs) {
-    const double rate = run.seconds > 0 ? static_cast<double>(run.decisions) / run.seconds : 0;
-    table.add({run.workload, run.policy, at_mark(run.unallocated_gpu_percent, 100),
-               at_mark(run.unallocated_gpu_percent, 130), at_mark(run.fragmented_gpu_percent, 100),
-               failures(run, "share"), failures(run, "1"), failures(run, "8"),
-               fmt::format("{:.0f}", rate)});
-  }
-  return table.text();
 }
 
 }  // namespace tutti

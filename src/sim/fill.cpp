@@ -6,11 +6,15 @@
 #include "base/prng.h"
 #include "engine/engine.h"
 #include "policy/fragmentation.h"
+#include "sim/fleet_view.h"
 
 namespace tutti {
 namespace {
 
-enum Stream : std::uint64_t { node_order = 1, job_order = 2, tuning = 3 };
+enum Stream : std::uint64_t { job_order = 2, tuning = 3 };  // 1 is the order of the nodes.
+
+/// Of the target mix: as published, its rarest 5 % do not count.
+constexpr std::int64_t cover_percent = 95;
 
 /// Starts everything at once and never reports: the tasks of this experiment run for ever.
 class EndlessBackend final : public Backend {
@@ -19,12 +23,14 @@ class EndlessBackend final : public Backend {
   std::vector<Observed> observe() override { return {}; }
 };
 
-std::int64_t gpu_milli_of(const FleetFile& fleet) {
-  std::int64_t sum = 0;
-  for (const NodeSpec& node : fleet.nodes) {
-    sum += static_cast<std::int64_t>(node.devices.size()) * DeviceRequest::whole;
+std::uint32_t tasks_of(const JobSpec& spec) {
+  std::uint32_t tasks = 0;
+  for (const auto& gang : spec.gangs) {
+    for (const GroupSpec& group : gang->groups) {
+      for (const RoleSpec& role : group.roles) tasks += gang->copies * group.copies * role.count;
+    }
   }
-  return sum;
+  return tasks;
 }
 
 /// Jobs in random order, repeated or thinned out until they ask for `target` ‰ of devices.
@@ -63,11 +69,12 @@ std::vector<const Submission*> tuned(const Workload& workload, std::int64_t targ
 class FragmentationMeter {
  public:
   explicit FragmentationMeter(const State& state)
-      : measure_(state), of_node_(state.fleet().size()) {
+      : measure_(state, cover_percent), of_node_(state.fleet().size()) {
     for (std::size_t at = 0; at < of_node_.size(); ++at) refresh(state, NodeIndex(at));
   }
   void refresh(const State& state, NodeIndex node) {
-    const std::int64_t now = measure_.fragments(measure_.look({state, state.usage()}, node));
+    measure_.look({state, state.usage()}, node, look_);
+    const std::int64_t now = measure_.fragments(look_);
     sum_ += now - of_node_[node.value()];
     of_node_[node.value()] = now;
   }
@@ -79,6 +86,7 @@ class FragmentationMeter {
 
  private:
   Fragmentation measure_;
+  Fragmentation::Look look_;
   std::vector<std::int64_t> of_node_;
   std::int64_t sum_ = 0;
 };
@@ -99,11 +107,10 @@ class FillRun {
     for (const Submission* job : tuned(workload_, target, options.seed)) {
       TRY(arrive(*job, meter));
     }
-    for (FillResult::AtMark& mark : result_.at_marks) {
-      if (mark.arrivals == 0) continue;
-      mark.unallocated /= mark.arrivals;
-      mark.fragmented /= mark.arrivals;
-    }
+    sample_until(percent_of(arrived_) + 0.5, meter);
+    finish_marks();
+    result_.left_by_model = left_by_model(engine_.state());
+    if (options.map) result_.map = node_map(fleet_, engine_.state());
     result_.state_hash = engine_.state().hash();
     return std::move(result_);
   }
@@ -118,35 +125,68 @@ class FillRun {
   }
 
   Result<void> prepare(std::uint64_t seed) {
-    std::vector<const NodeSpec*> nodes;
-    for (const NodeSpec& node : fleet_.nodes) nodes.push_back(&node);
-    Prng prng(seed, node_order);
-    shuffle(std::span(nodes), prng);
-    for (const NodeSpec* node : nodes) TRY(send(NodeReported{*node}));
-    for (const QueueSpec& queue : fleet_.queues) TRY(send(QueueSet{queue}));
-    return send(MixSet{workload_.mix});
+    // In one step: the tables that follow from the fleet are built once.
+    const std::vector<Event> events = TRY(fleet_events(fleet_, workload_, seed));
+    const Engine::Step step = TRY(engine_.step(events, now_));
+    if (step.refused.empty()) return {};
+    return fail(step.refused.front().why);
+  }
+
+  double percent_of(std::int64_t gpu_milli) const {
+    return 100.0 * static_cast<double>(gpu_milli) / static_cast<double>(gpu_milli_);
+  }
+
+  /// Points of the curve for the whole percents below `percent`: nothing arrives between them.
+  void sample_until(double percent, const FragmentationMeter& meter) {
+    while (gpu_milli_ != 0 && static_cast<double>(result_.curve.size()) < percent) {
+      result_.curve.push_back({.arrived_percent = static_cast<double>(result_.curve.size()),
+                               .allocated_percent = percent_of(allocated_),
+                               .fragmented_percent = meter.fragments() * percent_of(1)});
+    }
+  }
+
+  void finish_marks() {
+    for (std::size_t at = 0; at < arrival_marks.size(); ++at) {
+      FillResult::AtMark& mark = result_.at_marks[at];
+      if (mark.arrivals != 0) {
+        mark.unallocated /= mark.arrivals;
+        mark.fragmented /= mark.arrivals;
+      } else if (result_.curve.size() > arrival_marks[at]) {
+        const Report::Point& point = result_.curve[arrival_marks[at]];
+        mark = {1, 100 - point.allocated_percent, point.fragmented_percent};
+      }
+    }
   }
 
   Result<void> arrive(const Submission& job, FragmentationMeter& meter) {
+    arrived_ += job.gpu_milli;
+    const double percent = gpu_milli_ == 0 ? 0 : percent_of(arrived_);
+    sample_until(percent, meter);
     TRY(send(JobSubmitted{JobId(next_job_++), job.spec}));
     ++result_.decisions;
-    arrived_ += job.gpu_milli;
     for (const Action& action : plan_.actions) {
       meter.refresh(engine_.state(), action.node);
       allocated_ += engine_.state().shape(action.shape).gpu_milli;
     }
     if (gpu_milli_ == 0) return {};
-    const double percent = 100.0 * static_cast<double>(arrived_) / static_cast<double>(gpu_milli_);
-    if (plan_.actions.empty() && percent < 100) ++result_.failed_before_100[size_name(*job.spec)];
+    if (percent < 100) count_failed(*job.spec);
     for (std::size_t at = 0; at < arrival_marks.size(); ++at) {
       if (static_cast<unsigned>(percent + 0.5) != arrival_marks[at]) continue;
       FillResult::AtMark& mark = result_.at_marks[at];
       ++mark.arrivals;
-      mark.unallocated +=
-          100.0 * static_cast<double>(gpu_milli_ - allocated_) / static_cast<double>(gpu_milli_);
-      mark.fragmented += 100.0 * meter.fragments() / static_cast<double>(gpu_milli_);
+      mark.unallocated += percent_of(gpu_milli_ - allocated_);
+      mark.fragmented += meter.fragments() * percent_of(1);
     }
     return {};
+  }
+
+  /// Tasks of the job that arrived last and found no place.
+  void count_failed(const JobSpec& spec) {
+    std::uint32_t placed = 0;
+    for (const Action& action : plan_.actions) placed += action.task.job == JobId(next_job_ - 1);
+    if (const std::uint32_t tasks = tasks_of(spec); placed < tasks) {
+      result_.failed_before_100[size_name(spec)] += tasks - placed;
+    }
   }
 
   const FleetFile& fleet_;

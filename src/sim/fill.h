@@ -8,12 +8,14 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "dialect/workload.h"
 #include "policy/registry.h"
+#include "sim/report.h"
 
 namespace tutti {
 
@@ -23,9 +25,11 @@ inline constexpr std::array<unsigned, 8> arrival_marks{50, 80, 90, 95, 100, 110,
 struct FillOptions {
   std::uint64_t seed = 42;
   std::int64_t load_permille = 1300;  ///< Of the fleet's accelerators.
+  bool map = false;                   ///< Keep the fleet as it is after the last arrival.
 };
 
-/// One run. Percentages are of the fleet's accelerators, averaged over the arrivals at a mark.
+/// One run. Percentages are of the fleet's accelerators, averaged over the arrivals at a mark;
+/// where a large job steps over a mark, its figures are those before that job.
 struct FillResult {
   struct AtMark {
     std::uint32_t arrivals = 0;
@@ -33,7 +37,11 @@ struct FillResult {
     double fragmented = 0;
   };
   std::array<AtMark, arrival_marks.size()> at_marks;
-  std::map<std::string, std::uint32_t> failed_before_100;  ///< By size_name.
+  std::map<std::string, std::uint32_t> failed_before_100;  ///< Tasks, by size_name.
+  /// After the last arrival that does not exceed 0, 1, 2, ... % of the fleet.
+  std::vector<Report::Point> curve;
+  std::vector<Report::Left> left_by_model;
+  std::optional<Report::NodeMap> map;
   std::uint64_t decisions = 0;
   double seconds = 0;  ///< Of wall time, filled in by the caller, who has a clock.
   std::uint64_t state_hash = 0;

@@ -13,13 +13,6 @@
 
 namespace tutti {
 
-/// Lines that a reader left out because the caller allowed it.
-struct Skipped {
-  std::size_t allowed = 0;
-  std::size_t lines = 0;
-  std::string first;  ///< The first one's error.
-};
-
 Result<FleetFile> read_openb_nodes(std::string_view text, std::string name, Skipped& skipped);
 Result<Workload> read_openb_pods(std::string_view text, std::string name, Skipped& skipped);
 

@@ -1,0 +1,116 @@
+#include "tutti/terminal.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "format/text.h"
+
+namespace tutti {
+namespace {
+
+/// The subcommand that was reached, by the words "tutti sim".
+struct Reached {
+  const CLI::App* app = nullptr;
+  std::string words;
+};
+
+Reached reached(const CLI::App& app) {
+  Reached out{&app, app.get_name()};
+  for (;;) {
+    const auto chosen = out.app->get_subcommands();
+    if (chosen.empty()) return out;
+    out.app = chosen.front();
+    out.words += " " + out.app->get_name();
+  }
+}
+
+std::vector<std::string> known_words(const CLI::App& app, bool options) {
+  std::vector<std::string> words;
+  if (options) {
+    for (const CLI::Option* option : app.get_options()) {
+      for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
+      for (const std::string& name : option->get_snames()) words.push_back("-" + name);
+    }
+  } else {
+    for (const CLI::App* command : app.get_subcommands({})) words.push_back(command->get_name());
+  }
+  return words;
+}
+
+}  // namespace
+
+int complain(const Error& error) {
+  std::fputs(error.text().c_str(), stderr);
+  return error.code == Code::io || error.code == Code::conflict ? 1 : 2;
+}
+
+int complain_usage(const CLI::App& app, std::string_view what) {
+  const Reached at = reached(app);
+  const std::vector<std::string> rest = at.app->remaining();
+  Error error{Code::invalid, std::string(what), {}, at.words + " --help"};
+  if (rest.empty() && at.app->get_require_subcommand_min() > 0) {
+    const std::vector<std::string> commands = known_words(*at.app, false);
+    const std::vector<std::string_view> views(commands.begin(), commands.end());
+    error.what = at.words + " needs a command";
+    error.hint = fmt::format("known: {}; {} --help explains them", join_names(views), at.words);
+  }
+  if (!rest.empty()) {
+    const std::string word = rest.front().substr(0, rest.front().find('='));
+    const bool option = word.starts_with("-");
+    const std::vector<std::string> known = known_words(*at.app, option);
+    const std::vector<std::string_view> views(known.begin(), known.end());
+    error.what = fmt::format("{} has no {} {}", at.words,
+                             option          ? "option"
+                             : known.empty() ? "argument"
+                                             : "command",
+                             quote(word));
+    const auto near = closest(word, views);
+    if (near) {
+      error.hint = fmt::format("did you mean {}?", *near);
+    } else if (!option && !known.empty()) {
+      error.hint = "known: " + join_names(views);
+    }
+  }
+  return complain(error);
+}
+
+Progress progress_line() {
+  if (::isatty(STDERR_FILENO) == 0) return {};
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  return [begin, last = Clock::time_point{}](std::size_t done, std::size_t all) mutable {
+    const auto now = Clock::now();
+    if (done == all) {
+      std::fputs("\r\x1b[K", stderr);
+      return;
+    }
+    if (now - last < std::chrono::milliseconds(100)) return;
+    last = now;
+    const std::chrono::duration<double> took = now - begin;
+    const double left = took.count() / static_cast<double>(done) * static_cast<double>(all - done);
+    std::fputs(fmt::format("\r\x1b[K{} of {} runs, about {:.0f} s left", done, all, left).c_str(),
+               stderr);
+    std::fflush(stderr);
+  };
+}
+
+Result<void> print(std::string_view text) {
+  const bool good =
+      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  if (good) return {};
+  return fail({.code = Code::io,
+               .what = "cannot write: " + std::string(std::strerror(errno)),
+               .where = "standard output",
+               .hint = {}});
+}
+
+}  // namespace tutti

@@ -1,0 +1,186 @@
+/// Gangs with closeness: which domain, and what happens when none holds them.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "policy/registry.h"
+#include "sched/cycle.h"
+#include "sched/test_fleet.h"
+
+namespace tutti {
+namespace {
+
+/// Racks of nodes with 8 devices each; rack r of block r / 2.
+class GangTest : public testing::Test {
+ protected:
+  GangTest() : factory_(*builtin_policy("pack")), workspace_(factory_) {}
+
+  void add_racks(const std::vector<unsigned>& sizes) {
+    for (std::size_t rack = 0; rack < sizes.size(); ++rack) {
+      for (unsigned at = 0; at < sizes[rack]; ++at) {
+        NodeSpec node = test::node("r" + std::to_string(rack) + "n" + std::to_string(at));
+        node.labels.set("rack", "r" + std::to_string(rack));
+        node.labels.set("block", "b" + std::to_string(rack / 2));
+        world_.apply(NodeReported{node});
+      }
+    }
+  }
+
+  static RoleSpec role(unsigned tasks, unsigned gpus, unsigned min = 0) {
+    return {.name = "w",
+            .count = tasks,
+            .min = min == 0 ? tasks : min,
+            .alternatives = {test::task(1000, gpus)}};
+  }
+
+  JobId submit(GangSpec gang) {
+    JobSpec spec{.name = "gang"};
+    spec.gangs = {std::make_shared<const GangSpec>(std::move(gang))};
+    return world_.submit(std::make_shared<const JobSpec>(std::move(spec)));
+  }
+
+  Plan decide() {
+    const std::uint64_t before = world_.state.hash();
+    Plan plan = Cycle().run(world_.state, workspace_);
+    EXPECT_EQ(world_.state.hash(), before);
+    if (!plan.actions.empty()) world_.apply(PlanDecided{plan.actions});
+    EXPECT_EQ(world_.state.verify(), "");
+    return plan;
+  }
+
+  std::string label(NodeIndex node, std::string_view key) const {
+    return *world_.state.fleet().node(node).labels.find(key);
+  }
+  std::set<std::string> labels_of(const Plan& plan, std::string_view key) const {
+    std::set<std::string> out;
+    for (const Action& action : plan.actions) out.insert(label(action.node, key));
+    return out;
+  }
+
+  test::World world_;
+  RecipeFactory factory_;
+  Workspace workspace_;
+};
+
+TEST_F(GangTest, TakesTheTightestRackThatHoldsIt) {
+  add_racks({4, 2, 3});
+  submit({.groups = {{.closeness = {"rack", true}, .roles = {role(2, 8)}}}});
+  EXPECT_EQ(labels_of(decide(), "rack"), std::set<std::string>{"r1"});
+  submit({.groups = {{.closeness = {"rack", true}, .roles = {role(3, 8)}}}});
+  EXPECT_EQ(labels_of(decide(), "rack"), std::set<std::string>{"r2"});
+  submit({.groups = {{.closeness = {"rack", true}, .roles = {role(5, 8)}}}});
+  EXPECT_TRUE(decide().actions.empty());
+  submit({.groups = {{.closeness = {"rack", false}, .roles = {role(4, 8)}}}});
+  EXPECT_EQ(labels_of(decide(), "rack"), std::set<std::string>{"r0"});
+}
+
+TEST_F(GangTest, PreferredClosenessFallsBackToAnywhere) {
+  add_racks({2, 2});
+  submit({.groups = {{.closeness = {"rack", false}, .roles = {role(3, 8)}}}});
+  EXPECT_EQ(decide().actions.size(), 3U);
+}
+
+// Each sub-group in one rack, the gang as a whole in one block.
+TEST_F(GangTest, LevelsNest) {
+  add_racks({2, 1, 2, 2});
+  GangSpec gang{.closeness = {"block", true}};
+  gang.groups = {{.closeness = {"rack", true}, .copies = 2, .roles = {role(2, 8)}}};
+  submit(gang);
+  const Plan plan = decide();
+  ASSERT_EQ(plan.actions.size(), 4U);
+  EXPECT_EQ(labels_of(plan, "block"), std::set<std::string>{"b1"});
+  for (std::size_t at = 0; at < 4; at += 2) {
+    EXPECT_EQ(label(plan.actions[at].node, "rack"), label(plan.actions[at + 1].node, "rack"));
+  }
+}
+
+// A first choice that leaves no rack for a later group is revised.
+TEST_F(GangTest, EarlierGroupsMakeRoomForLaterOnes) {
+  add_racks({2, 3});
+  GangSpec gang;
+  gang.groups = {{.closeness = {"rack", true}, .roles = {role(8, 2)}},
+                 {.closeness = {"rack", true}, .roles = {role(3, 8)}}};
+  submit(gang);
+  EXPECT_EQ(decide().actions.size(), 11U);
+}
+
+TEST_F(GangTest, AnInfeasibleGangLeavesNoTrace) {
+  add_racks({2, 2, 2, 1, 1});
+  GangSpec gang;
+  gang.groups = {{.closeness = {"rack", true}, .copies = 4, .roles = {role(2, 8)}}};
+  submit(gang);
+  EXPECT_TRUE(decide().actions.empty());
+  submit({.groups = {{.roles = {role(8, 8)}}}});
+  EXPECT_EQ(decide().actions.size(), 8U);
+}
+
+// Ranks follow the nodes: neighbours in rank are neighbours in the rack.
+TEST_F(GangTest, RanksFollowTopology) {
+  add_racks({4});
+  submit({.groups = {{.closeness = {"rack", true}, .roles = {role(8, 4)}}}});
+  const Plan plan = decide();
+  ASSERT_EQ(plan.actions.size(), 8U);
+  for (std::uint32_t at = 0; at < 8; ++at) {
+    EXPECT_EQ(plan.actions[at].task.ordinal, at);
+    EXPECT_EQ(plan.actions[at].node, NodeIndex(at / 2));
+  }
+}
+
+// A lost member returns to the rack of the others, or the gang starts again elsewhere.
+TEST_F(GangTest, ALostMemberReturnsToItsRack) {
+  add_racks({3, 2});
+  const JobId id = submit({.groups = {{.closeness = {"rack", true}, .roles = {role(2, 8)}}}});
+  EXPECT_EQ(labels_of(decide(), "rack"), std::set<std::string>{"r1"});
+  world_.apply(TaskRefused{{id, 0}, 1, "no image"});
+  EXPECT_EQ(labels_of(decide(), "rack"), std::set<std::string>{"r1"});
+  world_.apply(NodeLost{"r1n0"});
+  const Plan plan = decide();
+  ASSERT_EQ(plan.actions.size(), 1U);
+  EXPECT_EQ(plan.actions[0].kind, ActionKind::evict);
+  world_.apply(TaskExited{plan.actions[0].task, plan.actions[0].attempt, 143});
+  EXPECT_EQ(labels_of(decide(), "rack"), std::set<std::string>{"r0"});
+}
+
+TEST_F(GangTest, ElasticRolesGrowOnlyInsideTheirRack) {
+  add_racks({3, 4});
+  submit({.groups = {{.closeness = {"rack", true}, .roles = {role(9, 8, 3)}}}});
+  const Plan plan = decide();
+  EXPECT_EQ(plan.actions.size(), 3U);
+  EXPECT_EQ(labels_of(plan, "rack"), std::set<std::string>{"r0"});
+}
+
+TEST_F(GangTest, OneRolesGrowthDoesNotTakeAnothersMinimum) {
+  add_racks({3});
+  submit({.groups = {{.roles = {role(3, 8, 1), role(2, 8)}}}});
+  EXPECT_EQ(decide().actions.size(), 3U);
+}
+
+TEST_F(GangTest, AlternativesAreTriedInOrder) {
+  add_racks({2});
+  RoleSpec either = role(1, 8);
+  either.alternatives = {test::task(1'000'000, 1), test::task(1000, 2)};
+  submit({.groups = {{.roles = {either}}}});
+  const Plan plan = decide();
+  ASSERT_EQ(plan.actions.size(), 1U);
+  EXPECT_EQ(plan.actions[0].devices.size(), 2U);
+}
+
+// Cards that must share a fast link.
+TEST_F(GangTest, DevicesOfOneIsland) {
+  NodeSpec node = test::node("n");
+  for (std::size_t at = 0; at < 8; ++at) node.devices[at].device.island = at < 5 ? 0 : 1;
+  world_.apply(NodeReported{node});
+  TaskShape shape = test::task(1000, 3);
+  shape.devices[0].closeness = {"island", true};
+  world_.submit(test::job(shape));
+  Plan plan = decide();
+  ASSERT_EQ(plan.actions.size(), 1U);
+  EXPECT_EQ(plan.actions[0].devices.words()[0], 0b11100000U);  // The island with none to spare.
+  shape.devices[0].count = 6;
+  world_.submit(test::job(shape));
+  EXPECT_TRUE(decide().actions.empty());
+}
+
+}  // namespace
+}  // namespace tutti

@@ -1,0 +1,85 @@
+/// Preferred: what a task would like, beside what it needs: nodes, the company of other tasks, even
+/// spread, and no taint that asks to be left alone.
+#include "policy/domains.h"
+#include "policy/makers.h"
+
+namespace tutti {
+namespace {
+
+class Preferred final : public Score {
+ public:
+  std::string_view name() const override { return "preferred"; }
+  Depends depends_on() const override { return Depends::class_and_node; }
+
+  bool concerns(const TaskClass& task) const override {
+    return !task.spec().preferred_nodes.empty() || looks_at_others(task);
+  }
+  bool looks_at_others(const TaskClass& task) const override {
+    for (const TaskAffinity& term : task.spec().affinities) {
+      if (term.weight > 0) return true;
+    }
+    for (const Spread& spread : task.spec().spreads) {
+      if (!spread.required) return true;
+    }
+    return false;
+  }
+
+  /// The weight of what is fulfilled, as a share of all weights; 500 where wishes cancel out.
+  void rate(const TaskClass& task, const View& view, std::span<const NodeIndex> nodes,
+            std::span<Permille> out) const override {
+    std::vector<DomainCounts> counts;
+    std::int64_t weights = 0;
+    for (const PreferredNodes& wish : task.spec().preferred_nodes) weights += wish.weight;
+    for (const TaskAffinity& term : task.spec().affinities) {
+      counts.push_back(term.weight == 0 ? DomainCounts{}
+                                        : count_by_domain(view, term.topology_key, term.tasks,
+                                                          term.namespaces, task.spec()));
+      weights += term.weight;
+    }
+    for (const Spread& spread : task.spec().spreads) {
+      counts.push_back(count_by_domain(view, spread.topology_key, spread.tasks, {}, task.spec()));
+      weights += spread.required ? 0 : spread_weight;
+    }
+    weights = std::max<std::int64_t>(weights, 1);
+    for (std::size_t at = 0; at < nodes.size(); ++at) {
+      const std::int64_t sum = fulfilled(task.spec(), view.fleet().node(nodes[at]), counts);
+      out[at] = static_cast<Permille>(std::clamp<std::int64_t>(500 + 500 * sum / weights, 0, 1000));
+    }
+  }
+
+ private:
+  static constexpr std::int64_t spread_weight = 50;  ///< Of a wish for even spread, among 1..100.
+
+  static std::int64_t fulfilled(const TaskShape& task, const Node& node,
+                                const std::vector<DomainCounts>& counts) {
+    std::int64_t sum = 0;
+    for (const PreferredNodes& wish : task.preferred_nodes) {
+      if (wish.nodes.matches(node.labels)) sum += wish.weight;
+    }
+    std::size_t next = 0;
+    for (const TaskAffinity& term : task.affinities) {
+      const auto found = counts[next].find(domain_name(node, term.topology_key));
+      if (found != counts[next].end() && found->second > 0)
+        sum += term.anti ? -term.weight : term.weight;
+      ++next;
+    }
+    for (const Spread& spread : task.spreads) {
+      const DomainCounts& domains = counts[next++];
+      if (spread.required || domains.empty()) continue;
+      std::uint32_t most = 0;
+      for (const auto& [domain, number] : domains) most = std::max(most, number);
+      const auto found = domains.find(domain_name(node, spread.topology_key));
+      if (found == domains.end() || most == 0) continue;
+      sum += spread_weight * (most - found->second) / most;
+    }
+    return sum;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<const Score> make_preferred(Arguments, const State&) {
+  return std::make_unique<Preferred>();
+}
+
+}  // namespace tutti

@@ -1,0 +1,191 @@
+#include "sched/explain.h"
+
+#include <algorithm>
+
+#include "sched/fit.h"
+#include "sched/gang.h"
+#include "sched/gang_search.h"
+#include "sched/workspace.h"
+
+namespace tutti {
+namespace {
+
+/// The first thing that keeps the task from the node, asked in a fixed order.
+Reject why(const TaskClass& task, const View& view, const PolicySet& policies, NodeIndex node) {
+  if (!view.fleet().node(node).present) return {Reason::not_present};
+  if (!view.fleet().open(node)) return {Reason::cordoned};
+  const auto ask = [&](bool about_description) -> Reject {
+    for (const auto& filter : policies.filters) {
+      const bool describes = filter->depends_on() == Depends::class_and_description;
+      if (describes != about_description || !filter->concerns(task)) continue;
+      if (const Reject reject = filter->check(task, view, node); !reject.ok()) return reject;
+    }
+    return {};
+  };
+  if (const Reject reject = ask(true); !reject.ok()) return reject;
+  if (const Reject reject = fit_reject(task, view, node); !reject.ok()) return reject;
+  return ask(false);
+}
+
+/// Thousandths of what is asked for that are missing; only amounts can be nearly enough.
+std::int64_t distance(const TaskClass& task, const Reject& reject) {
+  std::int64_t asked = 0;
+  if (reject.reason == Reason::devices_busy) {
+    asked = task.spec().devices[reject.detail].count;
+  } else if (reject.reason == Reason::lane_short) {
+    for (const Resources::Amount& part : task.row->request) {
+      if (part.lane.value() == reject.detail) asked = part.amount;
+    }
+  }
+  if (asked == 0) return INT64_MAX;
+  return static_cast<std::int64_t>(static_cast<__int128>(reject.shortfall) * 1000 / asked);
+}
+
+void count(Explanation& out, const Reject& reject) {
+  const auto same = std::ranges::find_if(out.counts, [&](const Explanation::Count& known) {
+    return known.reject.reason == reject.reason && known.reject.detail == reject.detail;
+  });
+  if (same == out.counts.end()) {
+    out.counts.push_back({reject, 1});
+    return;
+  }
+  ++same->nodes;
+  same->reject.shortfall = std::min(same->reject.shortfall, reject.shortfall);
+}
+
+void look_at_nodes(Explanation& out, const TaskClass& task, const View& view,
+                   const PolicySet& policies) {
+  std::int64_t least = INT64_MAX;
+  for (std::size_t at = 0; at < view.fleet().size(); ++at) {
+    const NodeIndex node(at);
+    const Reject reject = why(task, view, policies, node);
+    if (reject.ok()) {
+      ++out.fitting;
+      continue;
+    }
+    count(out, reject);
+    const std::int64_t away = distance(task, reject);
+    if (away >= least) continue;
+    least = away;
+    out.nearest = node;
+    out.nearest_miss = reject;
+  }
+  std::ranges::stable_sort(out.counts, std::ranges::greater{}, &Explanation::Count::nodes);
+}
+
+/// Would the gang start, or grow, if nothing else ran?
+bool fits_when_empty(const State& state, const PolicyFactory& factory, GangIndex gang) {
+  Workspace empty(factory);
+  empty.sync(state);
+  for (std::size_t at = 0; at < state.tasks().size(); ++at) {
+    const Task& task = state.tasks()[TaskIndex(at)];
+    if (!task.gang.valid() || !holds(task.phase) || task.gang == gang) continue;
+    empty.release(state, task.shape, task.node, task.devices);
+  }
+  Txn txn(state, empty);
+  return place_gang(txn, gang) && txn.size() > 0;
+}
+
+}  // namespace
+
+Explanation explain(const State& state, const PolicyFactory& factory, GangIndex index) {
+  Explanation out;
+  Workspace workspace(factory);
+  workspace.sync(state);
+  Txn txn(state, workspace);
+  const Gang& gang = state.gangs()[index];
+  const GangShape& shape = state.gang_shape(gang.shape);
+  out.wanted = shape.min;
+  out.over_limit = over_limit(txn, index);
+  out.shape = shape.roles.front().alternatives.front();
+  // As many tasks as find places one by one; the first that finds none is the one to explain.
+  for (const GangShape::Role& role : shape.roles) {
+    std::uint32_t stand = 0;
+    while (stand < role.min) {
+      const ShapeIndex wanted = role.alternatives.front();
+      const NodeIndex node = workspace.best(state, wanted);
+      if (!node.valid()) break;
+      const TaskClass& task = workspace.task_class(state, wanted);
+      const PolicySet& policies = workspace.policies();
+      workspace.hold(
+          state, wanted, node,
+          choose_devices(task, txn.view(), node, *policies.scores[policies.device_score].score));
+      ++stand;
+    }
+    out.placed += stand;
+    if (stand == role.min) continue;
+    out.shape = role.alternatives.front();
+    break;
+  }
+  Workspace now(factory);
+  now.sync(state);
+  look_at_nodes(out, now.task_class(state, out.shape), now.view(state), now.policies());
+  if (!fits_when_empty(state, factory, index)) out.outcome = Outcome::never;
+  return out;
+}
+
+std::string to_text(const State& state, const Explanation& explanation, const Reject& reject) {
+  const TaskShape& shape = state.shape(explanation.shape).spec;
+  switch (reject.reason) {
+    case Reason::none:
+      return "fits";
+    case Reason::not_present:
+      return "gone";
+    case Reason::cordoned:
+      return "cordoned";
+    case Reason::lane_short:
+      return "not enough " + state.fleet().lanes().name(Lane(reject.detail));
+    case Reason::lane_unknown:
+      return "no such resource";
+    case Reason::device_type_missing: {
+      const std::string& where = shape.devices[reject.detail].where.text();
+      return where.empty() ? "too few devices" : "too few devices with " + where;
+    }
+    case Reason::devices_unhealthy:
+      return "devices not healthy";
+    case Reason::devices_busy:
+      return "devices in use";
+    case Reason::devices_apart:
+      return "free devices not in one " + shape.devices[reject.detail].closeness.level;
+    case Reason::selector_mismatch:
+      return "other labels than asked for";
+    case Reason::taint_not_tolerated:
+      return "a taint that is not tolerated";
+    case Reason::stack_mismatch:
+      return "no fitting version of " + shape.stack[reject.detail].name;
+    case Reason::port_taken:
+      return "port " + std::to_string(reject.detail) + " in use";
+    case Reason::affinity_unmet:
+      return "away from the tasks it must be near";
+    case Reason::anti_affinity_broken:
+      return "near tasks it must be away from";
+    case Reason::spread_exceeded:
+      return "more tasks than an even spread allows";
+  }
+  return {};
+}
+
+std::string to_text(const State& state, const Explanation& explanation) {
+  std::string out = explanation.outcome == Outcome::never ? "never fits" : "waits";
+  if (explanation.wanted > 1) {
+    out += ": " + std::to_string(explanation.placed) + " of " + std::to_string(explanation.wanted) +
+           " tasks would find places";
+  }
+  out += "\n";
+  if (explanation.over_limit) out += "  its queue's limit is reached\n";
+  for (const Explanation::Count& count : explanation.counts) {
+    out += "  " + std::to_string(count.nodes) + (count.nodes == 1 ? " node  " : " nodes  ") +
+           to_text(state, explanation, count.reject) + "\n";
+  }
+  if (explanation.nearest.valid()) {
+    const Reject& miss = explanation.nearest_miss;
+    const std::string what = miss.reason == Reason::devices_busy
+                                 ? (miss.shortfall == 1 ? "device" : "devices")
+                                 : state.fleet().lanes().name(Lane(miss.detail));
+    out += "  nearest: " + state.fleet().node(explanation.nearest).name + " lacks " +
+           std::to_string(miss.shortfall) + " " + what + "\n";
+  }
+  return out;
+}
+
+}  // namespace tutti

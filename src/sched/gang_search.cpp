@@ -1,0 +1,305 @@
+#include "sched/gang_search.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "sched/fit.h"
+
+namespace tutti {
+namespace {
+
+bool constrained(const Closeness& closeness) { return !closeness.level.empty(); }
+
+/// Nodes of both lists; both ascend.
+std::vector<NodeIndex> common(std::span<const NodeIndex> a, std::span<const NodeIndex> b) {
+  std::vector<NodeIndex> out;
+  std::ranges::set_intersection(a, b, std::back_inserter(out));
+  return out;
+}
+
+}  // namespace
+
+GangSearch::GangSearch(Txn& txn, GangIndex gang)
+    : txn_(txn),
+      state_(txn.state()),
+      gang_(state_.gangs()[gang]),
+      shape_(state_.gang_shape(gang_.shape)),
+      queue_(state_.jobs()[gang_.job].queue) {}
+
+bool GangSearch::run() {
+  const bool alone = gang_.tasks == 1 && shape_.groups.size() == 1;
+  if (alone && !constrained(shape_.closeness) && !constrained(shape_.groups.front().closeness)) {
+    return place_task(gang_.first_task, shape_.roles.front(), {}, true);  // The common case.
+  }
+  chosen_.resize(shape_.groups.size());
+  placed_.resize(gang_.tasks);
+  if (!constrained(shape_.closeness)) return place_all({}, true);
+  const Domains& level = txn_.workspace().domains(state_, shape_.closeness.level);
+  // A gang that partly runs stays where it is.
+  if (const NodeIndex there = anchor(); there.valid()) {
+    const DomainIndex domain = level.of_node[there.value()];
+    if (domain.valid() && place_all(level.members[domain.value()], false)) return true;
+    return !shape_.closeness.required && place_all({}, true);
+  }
+  GangShape::Group all{.closeness = shape_.closeness,
+                       .first_role = 0,
+                       .roles = static_cast<std::uint32_t>(shape_.roles.size())};
+  for (const DomainIndex domain : candidates(all, level, {}, true)) {
+    if (++attempts_ > attempts_max) return false;
+    if (place_all(level.members[domain.value()], false)) return true;
+  }
+  return !shape_.closeness.required && place_all({}, true);
+}
+
+/// All minima within some nodes (or anywhere), then what else fits; undone when it fails.
+bool GangSearch::place_all(Nodes within, bool anywhere) {
+  const Txn::Mark mark = txn_.mark();
+  if (!place_groups(0, within, anywhere)) {
+    undo(mark);
+    return false;
+  }
+  grow(within, anywhere);
+  return true;
+}
+
+bool GangSearch::place_groups(std::size_t from, Nodes within, bool anywhere) {
+  if (from == shape_.groups.size()) return true;
+  const GangShape::Group& group = shape_.groups[from];
+  if (constrained(group.closeness)) {
+    if (try_domains(from, within, anywhere)) return true;
+    if (group.closeness.required) return false;
+  }
+  chosen_[from].clear();
+  return place_group(from, within, anywhere) && place_groups(from + 1, within, anywhere);
+}
+
+/// Puts the group into one domain of its level and goes on with the next; revises when that fails.
+bool GangSearch::try_domains(std::size_t number, Nodes within, bool anywhere) {
+  const GangShape::Group& group = shape_.groups[number];
+  const Domains& level = txn_.workspace().domains(state_, group.closeness.level);
+  std::vector<DomainIndex> domains;
+  if (const NodeIndex there = anchor(group); there.valid()) {
+    domains.push_back(level.of_node[there.value()]);
+    if (!domains.front().valid()) return false;
+  } else {
+    domains = candidates(group, level, within, anywhere);
+    if (!enough_for_equals(number, level, domains)) return false;
+  }
+  for (const DomainIndex domain : domains) {
+    if (++attempts_ > attempts_max) return false;
+    const std::vector<NodeIndex>& members = level.members[domain.value()];
+    const Txn::Mark mark = txn_.mark();
+    chosen_[number] = anywhere ? members : common(members, within);
+    if (place_group(number, chosen_[number], false)) {
+      refresh_since(mark);
+      if (place_groups(number + 1, within, anywhere)) return true;
+    }
+    undo(mark);
+  }
+  return false;
+}
+
+void GangSearch::undo(Txn::Mark mark) {
+  std::vector<NodeIndex> nodes;
+  for (std::size_t at = mark; at < txn_.size(); ++at) {
+    nodes.push_back(txn_.action(at).node);
+    placed(state_.find(txn_.action(at).task)) = 0;
+  }
+  txn_.rollback(mark);
+  for (const NodeIndex node : nodes) refresh(node);
+}
+
+std::uint32_t GangSearch::standing(const GangShape::Role& role) {
+  std::uint32_t count = 0;
+  for (std::uint32_t offset = 0; offset < role.count; ++offset) {
+    const TaskIndex task = task_of(role, offset);
+    const TaskPhase phase = state_.tasks()[task].phase;
+    const bool stands = phase != TaskPhase::pending && phase != TaskPhase::stopping;
+    count += stands || placed(task) != 0 ? 1 : 0;
+  }
+  return count;
+}
+
+/// The minimum of each role of the group.
+bool GangSearch::place_group(std::size_t number, Nodes within, bool anywhere) {
+  const GangShape::Group& group = shape_.groups[number];
+  for (std::uint32_t at = 0; at < group.roles; ++at) {
+    const GangShape::Role& role = shape_.roles[group.first_role + at];
+    if (!place_role(role, role.min, within, anywhere)) return false;
+  }
+  return true;
+}
+
+/// Places pending tasks of the role until `wanted` of it stand.
+bool GangSearch::place_role(const GangShape::Role& role, std::uint32_t wanted, Nodes within,
+                            bool anywhere) {
+  std::uint32_t stand = standing(role);
+  const Txn::Mark mark = txn_.mark();
+  for (std::uint32_t offset = 0; offset < role.count && stand < wanted; ++offset) {
+    const TaskIndex task = task_of(role, offset);
+    if (state_.tasks()[task].phase != TaskPhase::pending || placed(task) != 0) continue;
+    if (!place_task(task, role, within, anywhere)) break;
+    placed(task) = 1;
+    ++stand;
+  }
+  if (txn_.size() > mark + 1) txn_.deal_in_node_order(mark);
+  return stand >= wanted;
+}
+
+bool GangSearch::place_task(TaskIndex task, const GangShape::Role& role, Nodes within,
+                            bool anywhere) {
+  Workspace& workspace = txn_.workspace();
+  for (const ShapeIndex shape : role.alternatives) {
+    if (!txn_.within_limits(queue_, shape)) continue;
+    const NodeIndex node =
+        anywhere ? workspace.best(state_, shape) : workspace.best_among(state_, shape, within);
+    if (!node.valid()) continue;
+    const PolicySet& policies = workspace.policies();
+    txn_.place(task, shape, node,
+               choose_devices(workspace.task_class(state_, shape), txn_.view(), node,
+                              *policies.scores[policies.device_score].score));
+    return true;
+  }
+  return false;
+}
+
+/// Elastic roles get what is left, one role after the other, each in the domain of its group.
+void GangSearch::grow(Nodes within, bool anywhere) {
+  for (const GangShape::Role& role : shape_.roles) {
+    if (role.min == role.count) continue;
+    const std::vector<NodeIndex>& home = chosen_[role.group];
+    place_role(role, role.count, home.empty() ? within : Nodes(home), home.empty() && anywhere);
+  }
+}
+
+// --- Choosing domains ---------------------------------------------------------------------------
+
+std::vector<GangSearch::Need> GangSearch::needs_of(const GangShape::Group& group,
+                                                   const Domains& level) {
+  std::vector<Need> needs;
+  for (std::uint32_t at = 0; at < group.roles; ++at) {
+    const GangShape::Role& role = shape_.roles[group.first_role + at];
+    const std::uint32_t stand = standing(role);
+    Need need{.missing = role.min > stand ? role.min - stand : 0, .slots = {}};
+    for (const ShapeIndex shape : role.alternatives) need.slots.push_back(&slots(shape, level));
+    needs.push_back(std::move(need));
+  }
+  return needs;
+}
+
+/// How many groups like this one the domain can hold at most, judged role by role.
+std::uint64_t GangSearch::capacity(const std::vector<Need>& needs, DomainIndex domain) {
+  std::uint64_t least = UINT64_MAX;
+  for (const Need& need : needs) {
+    if (need.missing > 0) least = std::min(least, need.places(domain) / need.missing);
+  }
+  return least;
+}
+
+/// Domains that could hold the group, the tightest first.
+std::vector<DomainIndex> GangSearch::candidates(const GangShape::Group& group, const Domains& level,
+                                                Nodes within, bool anywhere) {
+  std::vector<char> allowed(level.members.size(), anywhere ? 1 : 0);
+  for (const NodeIndex node : within) {
+    const DomainIndex domain = level.of_node[node.value()];
+    if (domain.valid()) allowed[domain.value()] = 1;
+  }
+  const std::vector<Need> needs = needs_of(group, level);
+  std::vector<std::pair<std::uint64_t, DomainIndex>> ranked;
+  for (std::size_t at = 0; at < level.members.size(); ++at) {
+    const DomainIndex domain(at);
+    if (allowed[at] == 0 || capacity(needs, domain) == 0) continue;
+    ranked.emplace_back(needs.front().places(domain), domain);
+  }
+  std::ranges::sort(ranked);
+  std::vector<DomainIndex> domains;
+  domains.reserve(ranked.size());
+  for (const auto& [places, domain] : ranked) domains.push_back(domain);
+  return domains;
+}
+
+/// Do the domains hold this group and all equal ones after it? Counting refutes what trying would
+/// take for ever to refute.
+bool GangSearch::enough_for_equals(std::size_t number, const Domains& level,
+                                   const std::vector<DomainIndex>& domains) {
+  const GangShape::Group& group = shape_.groups[number];
+  const auto equal = [&](const GangShape::Group& other) {
+    if (other.closeness != group.closeness || other.roles != group.roles) return false;
+    for (std::uint32_t at = 0; at < group.roles; ++at) {
+      const GangShape::Role& a = shape_.roles[group.first_role + at];
+      const GangShape::Role& b = shape_.roles[other.first_role + at];
+      if (a.alternatives != b.alternatives || a.min != b.min || a.count != b.count) return false;
+    }
+    return true;
+  };
+  std::uint64_t wanted = 0;
+  for (std::size_t at = number; at < shape_.groups.size(); ++at) {
+    wanted += equal(shape_.groups[at]) ? 1 : 0;
+  }
+  std::uint64_t held = 0;
+  const std::vector<Need> needs = needs_of(group, level);
+  for (const DomainIndex domain : domains) held += capacity(needs, domain);
+  return held >= wanted;
+}
+
+GangSearch::Slots& GangSearch::slots(ShapeIndex shape, const Domains& level) {
+  for (const auto& known : slots_) {
+    if (known->shape == shape && known->level == &level) return *known;
+  }
+  slots_.push_back(std::make_unique<Slots>(Slots{.shape = shape, .level = &level}));
+  Slots& fresh = *slots_.back();
+  fresh.of_node.resize(level.of_node.size());
+  fresh.of_domain.resize(level.members.size());
+  Workspace& workspace = txn_.workspace();
+  static_cast<void>(workspace.best_among(state_, shape, {}));  // Repairs the ratings.
+  const bool indexed = workspace.indexed(state_, shape);
+  for (std::size_t at = 0; at < level.of_node.size(); ++at) {
+    const NodeIndex node(at);
+    const DomainIndex domain = level.of_node[at];
+    if (!domain.valid()) continue;
+    if (indexed && workspace.rating(state_, shape, node) == ClassIndex::unfit) continue;
+    const TaskClass& task = workspace.task_class(state_, shape);
+    fresh.of_node[at] = tutti::slots(task, txn_.view(), node, shape_.tasks);
+    fresh.of_domain[domain.value()] += fresh.of_node[at];
+  }
+  return fresh;
+}
+
+/// After what is held on a node changed.
+void GangSearch::refresh(NodeIndex node) {
+  for (const auto& each : slots_) {
+    const DomainIndex domain = each->level->of_node[node.value()];
+    if (!domain.valid()) continue;
+    const TaskClass& task = txn_.workspace().task_class(state_, each->shape);
+    std::uint32_t& here = each->of_node[node.value()];
+    each->of_domain[domain.value()] -= here;
+    here = state_.fleet().open(node) ? tutti::slots(task, txn_.view(), node, shape_.tasks) : 0;
+    each->of_domain[domain.value()] += here;
+  }
+}
+
+void GangSearch::refresh_since(Txn::Mark mark) {
+  for (std::size_t at = mark; at < txn_.size(); ++at) refresh(txn_.action(at).node);
+}
+
+/// A node on which a task of the group runs already, or none.
+NodeIndex GangSearch::anchor(const GangShape::Group& group) const {
+  for (std::uint32_t at = 0; at < group.roles; ++at) {
+    const GangShape::Role& role = shape_.roles[group.first_role + at];
+    for (std::uint32_t offset = 0; offset < role.count; ++offset) {
+      const Task& task = state_.tasks()[task_of(role, offset)];
+      if (holds(task.phase)) return task.node;
+    }
+  }
+  return NodeIndex::none();
+}
+
+NodeIndex GangSearch::anchor() const {
+  if (gang_.holding == 0) return NodeIndex::none();
+  for (const GangShape::Group& group : shape_.groups) {
+    if (const NodeIndex node = anchor(group); node.valid()) return node;
+  }
+  return NodeIndex::none();
+}
+
+}  // namespace tutti

@@ -1,0 +1,89 @@
+/// The search for places for one gang: which domain for which group, which nodes inside.
+///
+/// Groups choose domains tightest first: the one with the fewest places that still holds the group.
+/// When a later group finds none, earlier choices are revised, within a budget of attempts; equal
+/// groups are counted first, so that what cannot fit is refused without trying. Inside a domain
+/// each task takes the best-rated node. First every role gets its minimum, then elastic roles as
+/// much more as fits.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sched/txn.h"
+
+namespace tutti {
+
+class GangSearch {
+ public:
+  /// Domains tried for one gang before it waits for better times.
+  static constexpr unsigned attempts_max = 4'000;
+
+  GangSearch(Txn& txn, GangIndex gang);
+
+  /// True when the minimum of every role stands. Else the caller rolls back.
+  bool run();
+
+ private:
+  using Nodes = std::span<const NodeIndex>;
+
+  /// How many tasks of a shape each node could take, and each domain of a level.
+  struct Slots {
+    ShapeIndex shape;
+    const Domains* level = nullptr;
+    std::vector<std::uint32_t> of_node;
+    std::vector<std::uint64_t> of_domain;
+  };
+
+  /// What a role still lacks of its minimum, and where it could find it.
+  struct Need {
+    std::uint32_t missing = 0;
+    std::vector<const Slots*> slots;  ///< By alternative.
+    std::uint64_t places(DomainIndex domain) const {
+      std::uint64_t sum = 0;
+      for (const Slots* each : slots) sum += each->of_domain[domain.value()];
+      return sum;
+    }
+  };
+
+  bool place_all(Nodes within, bool anywhere);
+  bool place_groups(std::size_t from, Nodes within, bool anywhere);
+  bool try_domains(std::size_t group, Nodes within, bool anywhere);
+  bool place_group(std::size_t group, Nodes within, bool anywhere);
+  bool place_role(const GangShape::Role& role, std::uint32_t wanted, Nodes within, bool anywhere);
+  bool place_task(TaskIndex task, const GangShape::Role& role, Nodes within, bool anywhere);
+  void grow(Nodes within, bool anywhere);
+
+  std::vector<DomainIndex> candidates(const GangShape::Group& group, const Domains& level,
+                                      Nodes within, bool anywhere);
+  bool enough_for_equals(std::size_t group, const Domains& level,
+                         const std::vector<DomainIndex>& domains);
+  Slots& slots(ShapeIndex shape, const Domains& level);
+  std::vector<Need> needs_of(const GangShape::Group& group, const Domains& level);
+  static std::uint64_t capacity(const std::vector<Need>& needs, DomainIndex domain);
+  void refresh(NodeIndex node);
+  void refresh_since(Txn::Mark mark);
+  NodeIndex anchor(const GangShape::Group& group) const;
+  NodeIndex anchor() const;
+
+  TaskIndex task_of(const GangShape::Role& role, std::uint32_t offset) const {
+    return TaskIndex(gang_.first_task.value() + role.first_task + offset);
+  }
+  char& placed(TaskIndex task) { return placed_[task.value() - gang_.first_task.value()]; }
+  /// Tasks of the role that need no place any more: running, ended, or placed by this search.
+  std::uint32_t standing(const GangShape::Role& role);
+  void undo(Txn::Mark mark);
+
+  Txn& txn_;
+  const State& state_;
+  const Gang& gang_;
+  const GangShape& shape_;
+  QueueIndex queue_;
+  std::vector<std::unique_ptr<Slots>> slots_;
+  std::vector<std::vector<NodeIndex>> chosen_;  ///< By group: its domain; empty: not bound to one.
+  std::vector<char> placed_;                    ///< By task of the gang.
+  unsigned attempts_ = 0;
+};
+
+}  // namespace tutti

@@ -1,0 +1,37 @@
+/// Chaos: a random fleet, random jobs and random faults from one seed, with every invariant checked
+/// after every step.
+///
+/// First a phase of faults; then everything is healed, and within bounded time every job must have
+/// ended, or wait for a reason that no change of what runs could remove. At last the journal is
+/// replayed into a fresh State, which must be the same bit for bit.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/faults.h"
+
+namespace tutti {
+
+struct ChaosOptions {
+  std::uint64_t seed = 1;
+  std::uint64_t until = UINT64_MAX;  ///< Stop after so many events.
+  bool trace = false;                ///< Print every event to stdout.
+};
+
+struct ChaosResult {
+  std::string violation;  ///< Empty when all invariants held.
+  std::uint64_t events = 0;
+  std::uint64_t jobs = 0;
+  std::uint64_t placements = 0;
+  std::uint64_t evictions = 0;
+  std::uint64_t never_fit = 0;  ///< Jobs left that could never run.
+  std::uint64_t state_hash = 0;
+  std::array<std::uint64_t, fault_names.size()> fired{};
+};
+
+ChaosResult chaos(const ChaosOptions& options);
+
+}  // namespace tutti

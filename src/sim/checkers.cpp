@@ -1,0 +1,62 @@
+#include "sim/checkers.h"
+
+#include "sched/gang.h"
+
+namespace tutti {
+namespace {
+
+std::string check_capacity(const State& state, const Expectations& expectations) {
+  const Fleet& fleet = state.fleet();
+  for (std::size_t at = 0; at < fleet.size(); ++at) {
+    const NodeIndex node(at);
+    if (expectations.shrunk.contains(fleet.node(node).name)) continue;
+    for (std::size_t lane = 0; lane < fleet.lanes().size(); ++lane) {
+      const std::int64_t free = state.usage().free(node, Lane(lane));
+      if (free >= 0) continue;
+      return "capacity exceeded: node " + fleet.node(node).name + " is short of " +
+             std::to_string(-free) + " " + fleet.lanes().name(Lane(lane));
+    }
+  }
+  return {};
+}
+
+/// After a cycle, a gang runs whole, or what is left of it was told to stop.
+std::string check_gangs(const State& state) {
+  for (std::size_t at = 0; at < state.gangs().size(); ++at) {
+    const GangIndex index(at);
+    const Gang& gang = state.gangs()[index];
+    if (!gang.job.valid() || gang.holding == 0 || gang.stopping == gang.holding) continue;
+    const bool cancelled = state.jobs()[gang.job].cancelled;
+    if (gang.stopping == 0 && !cancelled && whole(state, index)) continue;
+    return "gang of job " + to_string(state.jobs()[gang.job].id) +
+           " is half there: " + std::to_string(gang.holding) + " of " + std::to_string(gang.tasks) +
+           " tasks hold, " + std::to_string(gang.stopping) + " of them stop";
+  }
+  return {};
+}
+
+std::string check_queues(const State& state) {
+  for (std::size_t at = 0; at < state.queue_count(); ++at) {
+    const Queue& queue = state.queue(QueueIndex(at));
+    const QueueUsage& usage = state.queue_usage(QueueIndex(at));
+    if (queue.gpu_milli_limit >= 0 && usage.gpu_milli > queue.gpu_milli_limit) {
+      return "queue " + queue.spec.name + " uses " + std::to_string(usage.gpu_milli) +
+             " thousandths of a gpu, its limit is " + std::to_string(queue.gpu_milli_limit);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string check_invariants(const State& state, const Expectations& expectations) {
+  if (std::string wrong = state.verify(); !wrong.empty()) return wrong;
+  if (std::string wrong = check_capacity(state, expectations); !wrong.empty()) return wrong;
+  if (std::string wrong = check_gangs(state); !wrong.empty()) return wrong;
+  if (std::string wrong = check_queues(state); !wrong.empty()) return wrong;
+  if (state.live_jobs() == expectations.jobs_alive) return {};
+  return "jobs lost: State knows " + std::to_string(state.live_jobs()) + ", " +
+         std::to_string(expectations.jobs_alive) + " should live";
+}
+
+}  // namespace tutti

@@ -1,0 +1,140 @@
+#include "sim/fleet_view.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "base/check.h"
+#include "base/prng.h"
+#include "format/text.h"
+
+namespace tutti {
+namespace {
+
+constexpr std::uint64_t node_order_stream = 1;
+
+/// The queues of the fleet, or those that jobs name.
+Result<std::vector<QueueSpec>> queues_for(const FleetFile& fleet, const Workload& workload) {
+  std::vector<QueueSpec> queues = fleet.queues;
+  std::set<std::string_view> known{"default"};
+  std::vector<std::string_view> names;
+  for (const QueueSpec& queue : fleet.queues) {
+    if (known.insert(queue.name).second) names.push_back(queue.name);
+  }
+  for (const Submission& job : workload.jobs) {
+    const std::string& name = job.spec->queue;
+    if (known.contains(name)) continue;
+    if (!fleet.queues.empty()) {
+      return fail(Code::not_found,
+                  fmt::format("job {} of {}: fleet {} has no queue {}", quote(job.spec->name),
+                              workload.name, fleet.name, quote(name)),
+                  did_you_mean(name, names));
+    }
+    known.insert(name);
+    queues.push_back({.name = name, .limit = {}, .guarantee = {}});
+  }
+  return queues;
+}
+
+std::uint32_t free_percent(const State& state, NodeIndex node, Lane lane) {
+  const std::int64_t capacity = state.fleet().node(node).capacity.get(lane);
+  if (capacity <= 0) return 100;
+  const std::int64_t free = std::clamp<std::int64_t>(state.usage().free(node, lane), 0, capacity);
+  return static_cast<std::uint32_t>(static_cast<double>(free) * 100 /
+                                    static_cast<double>(capacity));
+}
+
+std::uint32_t free_permille(const State& state, std::uint32_t row) {
+  const std::uint16_t used = state.usage().used_permille(row);
+  return DeviceRequest::whole - std::min(used, DeviceRequest::whole);
+}
+
+}  // namespace
+
+std::int64_t gpu_milli_of(const FleetFile& fleet) {
+  std::int64_t sum = 0;
+  for (const NodeSpec& node : fleet.nodes) {
+    sum += static_cast<std::int64_t>(node.devices.size()) * DeviceRequest::whole;
+  }
+  return sum;
+}
+
+Result<std::vector<Event>> fleet_events(const FleetFile& fleet, const Workload& workload,
+                                        std::optional<std::uint64_t> seed) {
+  std::vector<const NodeSpec*> nodes;
+  for (const NodeSpec& node : fleet.nodes) nodes.push_back(&node);
+  if (seed) {
+    Prng prng(*seed, node_order_stream);
+    shuffle(std::span(nodes), prng);
+  }
+  std::vector<Event> events;
+  if (!fleet.trees.empty()) events.emplace_back(TreesDeclared{fleet.trees});
+  for (const NodeSpec* node : nodes) events.emplace_back(NodeReported{*node});
+  for (QueueSpec& queue : TRY(queues_for(fleet, workload))) {
+    events.emplace_back(QueueSet{std::move(queue)});
+  }
+  events.emplace_back(MixSet{workload.mix});
+  return events;
+}
+
+Report::Fleet describe_fleet(const FleetFile& fleet) {
+  Report::Fleet out{.name = fleet.name, .nodes = static_cast<std::uint32_t>(fleet.nodes.size())};
+  std::map<std::string_view, Report::Model> models;
+  for (const NodeSpec& node : fleet.nodes) {
+    out.gpus += static_cast<std::uint32_t>(node.devices.size());
+    std::set<std::string_view> here;
+    for (const DeviceSpec& device : node.devices) {
+      Report::Model& model = models[device.type.model];
+      ++model.gpus;
+      if (here.insert(device.type.model).second) ++model.nodes;
+    }
+  }
+  std::map<std::string_view, std::int32_t> rows;
+  for (auto& [name, model] : models) {
+    model.model = std::string(name);
+    rows[name] = static_cast<std::int32_t>(out.models.size());
+    out.models.push_back(model);
+  }
+  for (const NodeSpec& node : fleet.nodes) {
+    out.node_names.push_back(node.name);
+    out.node_models.push_back(node.devices.empty() ? -1 : rows[node.devices.front().type.model]);
+    out.node_devices.push_back(static_cast<std::uint32_t>(node.devices.size()));
+  }
+  return out;
+}
+
+std::vector<Report::Left> left_by_model(const State& state) {
+  std::map<std::string_view, Report::Left> models;
+  const Fleet& fleet = state.fleet();
+  for (std::uint32_t row = 0; row < fleet.device_count(); ++row) {
+    Report::Left& left = models[fleet.types()[fleet.device_type(row).value()].model];
+    ++left.gpus;
+    left.unallocated += free_permille(state, row) / 1000.0;
+  }
+  std::vector<Report::Left> out;
+  for (auto& [name, left] : models) {
+    left.model = std::string(name);
+    out.push_back(left);
+  }
+  return out;
+}
+
+Report::NodeMap node_map(const FleetFile& fleet, const State& state) {
+  Report::NodeMap map;
+  for (const NodeSpec& spec : fleet.nodes) {
+    const auto node = state.fleet().find(spec.name);
+    CHECK(node.has_value(), spec.name);
+    map.cpu_free_percent.push_back(free_percent(state, *node, lane::cpu));
+    map.memory_free_percent.push_back(free_percent(state, *node, lane::memory));
+    for (std::uint32_t row = state.fleet().device_begin(*node);
+         row < state.fleet().device_end(*node); ++row) {
+      map.device_free_permille.push_back(free_permille(state, row));
+    }
+  }
+  return map;
+}
+
+}  // namespace tutti

@@ -1,0 +1,31 @@
+#include "sim/report_runs.h"
+
+#include <utility>
+
+#include "sim/fleet_view.h"
+
+namespace tutti {
+
+Report report_of(const FleetFile& fleet, const std::vector<RunSummary>& runs) {
+  Report report;
+  report.fleet = describe_fleet(fleet);
+  report.headline = headline(runs, report.fleet.gpus);
+  for (const RunSummary& run : runs) {
+    Report::Run out{.policy = run.policy, .workload = run.workload, .seeds = run.seeds};
+    out.curve = run.curve;
+    for (const auto& [mark, figure] : run.unallocated_gpu_percent) {
+      out.unallocated_gpu_percent[mark] = {figure.mean, figure.sd};
+    }
+    out.left_by_model = run.left_by_model;
+    out.failed_before_100 = run.failed_before_100;
+    if (run.seconds > 0) {
+      out.decisions_per_second = static_cast<double>(run.decisions) / run.seconds;
+    }
+    out.map = run.map;
+    out.trace = run.trace;
+    report.runs.push_back(std::move(out));
+  }
+  return report;
+}
+
+}  // namespace tutti

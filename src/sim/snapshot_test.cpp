@@ -1,0 +1,115 @@
+#include "sim/snapshot.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "model/catalog.h"
+
+namespace tutti {
+namespace {
+
+std::string node(std::string_view name, bool cordoned = false) {
+  return R"({"kind": "Node", "metadata": {"name": ")" + std::string(name) +
+         R"("}, "spec": {"unschedulable": )" + (cordoned ? "true" : "false") +
+         R"(}, "status": {"allocatable": {"cpu": "64", "memory": "256Gi", "pods": "100",)"
+         R"( "nvidia.com/gpu": "8"}}})";
+}
+
+/// `created` is a second of the first minute; an empty `node` is pending.
+std::string pod(std::string_view name, int gpus, std::string_view node, int created) {
+  const std::string second = (created < 10 ? "0" : "") + std::to_string(created);
+  const std::string bound = node.empty() ? "" : R"("nodeName": ")" + std::string(node) + R"(", )";
+  return R"({"kind": "Pod", "metadata": {"name": ")" + std::string(name) +
+         R"(", "namespace": "x", "creationTimestamp": "2024-01-01T00:00:)" + second +
+         R"(Z"}, "spec": {)" + bound +
+         R"("containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": )" +
+         std::to_string(gpus) + R"(}}}]}, "status": {"phase": ")" +
+         (node.empty() ? "Pending" : "Running") + R"("}})";
+}
+
+Snapshot dump(const std::vector<std::string>& objects) {
+  std::string text = R"({"apiVersion": "v1", "items": [)";
+  for (std::size_t at = 0; at < objects.size(); ++at) text += (at == 0 ? "" : ",") + objects[at];
+  text += "]}";
+  const Catalog catalog = Catalog::builtin().value();
+  Skipped skipped;
+  auto snapshot = read_snapshot(source_of(text), "live", &catalog, skipped);
+  EXPECT_TRUE(snapshot.has_value()) << snapshot.error().text();
+  return std::move(snapshot).value_or(Snapshot{});
+}
+
+SnapshotResult under(const Snapshot& snapshot, std::string_view policy) {
+  const PolicyRecipe recipe = policy == present_policy
+                                  ? PolicyRecipe{.name = std::string(policy), .scores = {}}
+                                  : builtin_policy(policy).value();
+  const auto result = place_again(snapshot, recipe, true);
+  EXPECT_TRUE(result.has_value()) << result.error().text();
+  return result.value_or(SnapshotResult{});
+}
+
+TEST(SnapshotTest, PackingMakesRoomForWhatWaits) {
+  const Snapshot live = dump(
+      {node("n0"), node("n1"), pod("a", 4, "n0", 1), pod("b", 4, "n1", 2), pod("c", 8, "", 3)});
+  const SnapshotResult now = under(live, "present");
+  EXPECT_EQ(now.gpus_allocated, 8);
+  EXPECT_EQ(now.running, 2U);
+  EXPECT_EQ(now.pending, 1U);
+  EXPECT_EQ(now.pending_started, 0U);
+  EXPECT_EQ(now.free_whole_nodes, 0U);
+  EXPECT_EQ(now.largest_gang_8gpu, 0U);
+  EXPECT_EQ(now.map->device_free_permille.size(), 16U);
+  const SnapshotResult packed = under(live, "pack");
+  EXPECT_EQ(packed.gpus_allocated, 16);
+  EXPECT_EQ(packed.pending_started, 1U);
+  EXPECT_EQ(packed.running_unplaced, 0U);
+  EXPECT_EQ(packed.decisions, 3U);
+  EXPECT_EQ(packed.state_hash, under(live, "pack").state_hash);
+}
+
+TEST(SnapshotTest, OldPodsThatWaitComeFirst) {
+  const Snapshot live =
+      dump({node("n0"), pod("young", 8, "", 9), pod("old", 8, "", 2), pod("small", 1, "", 1)});
+  EXPECT_EQ(under(live, "pack").pending_started, 1U) << "the smallest is the oldest";
+  EXPECT_EQ(under(live, "pack").gpus_allocated, 1);
+}
+
+TEST(SnapshotTest, CountsRoomForWholeNodes) {
+  const Snapshot live = dump({node("n0"), node("n1"), node("n2", true), pod("a", 1, "n0", 1)});
+  const SnapshotResult now = under(live, "present");
+  EXPECT_EQ(now.free_whole_nodes, 1U) << "a cordoned node is no room";
+  EXPECT_EQ(now.largest_gang_8gpu, 1U);
+}
+
+TEST(SnapshotTest, WhatRunsOnACordonedNodeStaysThere) {
+  const Snapshot live =
+      dump({node("n0", true), node("n1"), pod("stays", 5, "n0", 5), pod("moves", 8, "n1", 1)});
+  const SnapshotResult packed = under(live, "pack");
+  EXPECT_EQ(packed.running_unplaced, 0U);
+  EXPECT_EQ(packed.gpus_allocated, 13);
+  EXPECT_EQ(packed.decisions, 1U);
+}
+
+TEST(SnapshotTest, MoreThanANodeHasIsAFactToLiveWith) {
+  const Snapshot live = dump({node("n0"), pod("a", 6, "n0", 1), pod("b", 6, "n0", 2)});
+  const SnapshotResult now = under(live, "present");
+  EXPECT_EQ(now.running, 2U);
+  EXPECT_EQ(now.running_unplaced, 1U);
+  EXPECT_EQ(now.gpus_allocated, 6);
+}
+
+TEST(SnapshotTest, AnUnknownNodeIsNoPlace) {
+  const Snapshot live = dump({node("n0"), pod("lost", 1, "gone", 1)});
+  EXPECT_EQ(under(live, "present").running_unplaced, 1U);
+  EXPECT_EQ(under(live, "pack").running_unplaced, 0U);
+}
+
+TEST(SnapshotTest, AnEmptyClusterIsNoError) {
+  const SnapshotResult now = under(dump({node("n0")}), "present");
+  EXPECT_EQ(now.free_whole_nodes, 1U);
+  EXPECT_EQ(under(dump({}), "pack").gpus_allocated, 0);
+}
+
+}  // namespace
+}  // namespace tutti

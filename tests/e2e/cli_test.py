@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+"""Runs `tutti` as a user would: exit codes, messages, outputs.
+
+The program is build/dev/tutti, or the one that TUTTI_PROGRAM names.
+"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = pathlib.Path(os.environ.get("TUTTI_PROGRAM", ROOT / "build" / "dev" / "tutti"))
+FLEET = ROOT / "examples" / "fleet.yaml"
+JOBS = ROOT / "examples" / "jobs.yaml"
+
+
+def node(name):
+    return {"kind": "Node", "metadata": {"name": name},
+            "status": {"allocatable": {"cpu": "64", "memory": "256Gi", "nvidia.com/gpu": "8"}}}
+
+
+def pod(name, gpus, where=None):
+    spec = {"containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": gpus}}}]}
+    if where:
+        spec["nodeName"] = where
+    return {"kind": "Pod", "metadata": {"name": name, "namespace": "x",
+                                        "creationTimestamp": "2024-01-01T00:00:00Z"},
+            "spec": spec, "status": {"phase": "Running" if where else "Pending"}}
+
+
+@unittest.skipUnless(PROGRAM.exists(), f"missing: {PROGRAM.name}; ./dev build")
+class CliTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def tutti(self, *words, code=0):
+        done = subprocess.run([str(PROGRAM), *map(str, words)], capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=300, check=False)
+        self.assertEqual(done.returncode, code, f"{words}\n{done.stdout}{done.stderr}")
+        return done.stdout if code == 0 else done.stderr
+
+    def file(self, name, text):
+        path = self.folder / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def test_version(self):
+        self.assertRegex(self.tutti("--version"), r"^tutti \d+\.\d+\.\d+ \(.+\)\n$")
+
+    def test_every_command_has_help_with_an_example(self):
+        for words in (["sim"], ["sim", "generate"], ["sim", "generate", "fleet"],
+                      ["sim", "generate", "workload"], ["config"], ["config", "check"],
+                      ["catalog"], ["completion"], []):
+            with self.subTest(words=words):
+                self.assertRegex(self.tutti(*words, "--help"), r"Examples?:\n +")
+
+    def test_typing_errors_are_recognised(self):
+        for words, near in ((["simm"], "sim"), (["sim", "--flet", "x"], "--fleet"),
+                            (["sim", "--polcy=x"], "--policy"), (["--vesrion"], "--version"),
+                            (["sim", "generate", "flet"], "fleet"), (["config", "chek"], "check")):
+            with self.subTest(words=words):
+                self.assertIn(f"did you mean {near}?", self.tutti(*words, code=2))
+        self.assertIn("known: sim", self.tutti(code=2))
+
+    def test_bad_input_is_2_and_the_system_is_1(self):
+        sim = ["sim", "--fleet", FLEET, "--workload"]
+        empty = self.file("empty.yaml", "")
+        bad = self.file("bad.yaml", "jobs:\n  - {name: a, gpu: 1, cpus: 3}\n")
+        for words, code, part in (
+                (["sim"], 2, "--fleet FILE is missing"),
+                (["sim", "--fleet", FLEET], 2, "--workload FILE"),
+                ([*sim, empty], 2, "the file is empty"),
+                ([*sim, bad], 2, f"{bad}:2:"),
+                ([*sim, JOBS, "--policy", "bestft"], 2, "bestfit"),
+                ([*sim, JOBS, "--policy", "present"], 2, "snapshot"),
+                ([*sim, JOBS, "--seeds", "5..2"], 2, "--seeds"),
+                ([*sim, JOBS, "--seeds", "-1"], 2, "--seeds"),
+                ([*sim, JOBS, "--arrivals", "fill:0"], 2, "fill:1.3"),
+                ([*sim, JOBS, "--arrivals", "snapshot"], 2, "--workload"),
+                ([*sim, JOBS, "--until", "1h", "--arrivals", "fill:1"], 2, "--until"),
+                ([*sim, self.folder], 1, "Is a directory"),
+                ([*sim, self.folder / "emty.yaml"], 1, "did you mean"),
+                ([*sim, JOBS, "--json", self.folder / "no" / "x"], 1, "No such file")):
+            with self.subTest(words=words):
+                text = self.tutti(*words, code=code)
+                self.assertTrue(text.startswith("error: "), text)
+                self.assertIn(part, text)
+
+    def test_the_answer_comes_first(self):
+        text = self.tutti("sim", "--fleet", FLEET, "--workload", JOBS, "--policy", "default",
+                          "--policy", "spread", "--arrivals", "fill:1.3")
+        self.assertRegex(text.splitlines()[0], r"^With \w+, \d+ more of your 208 GPUs would be")
+        self.assertIn("arrivals fill:1.3", text)
+
+    def test_the_arrivals_that_suit_the_files(self):
+        text = self.tutti("sim", "--fleet", FLEET, "--workload", JOBS)
+        self.assertIn("arrivals trace (", text)
+        nodes = self.file("n.csv", "sn,cpu_milli,memory_mib,gpu,model\nn,8000,9000,4,T4\n")
+        pods = self.file("p.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,"
+                         "deletion_time,scheduled_time\np,1000,1000,1,500,10,20,10\n")
+        openb = self.tutti("sim", "--fleet", nodes, "--workload", pods)
+        self.assertIn("arrivals fill:1.3 (", openb)
+        trace = self.tutti("sim", "--fleet", nodes, "--workload", pods, "--arrivals", "trace")
+        self.assertIn("never asks for more than 12.5 %", trace)
+        self.assertIn("--arrivals fill:1.3", trace)
+
+    def test_json_and_threads(self):
+        seen = []
+        for threads in (1, 2):
+            text = self.tutti("sim", "--fleet", FLEET, "--workload", JOBS, "--seeds", "1..4",
+                              "--arrivals", "fill:1.3", "--json", "-", "-j", threads)
+            runs = json.loads(text)["runs"]
+            self.assertEqual(len(runs), 1)
+            self.assertEqual(runs[0]["seeds"], [1, 2, 3, 4])
+            self.assertIn("sd", runs[0]["unallocated_gpu_percent"]["100"])
+            seen.append(runs[0]["state_hash"])
+        self.assertEqual(seen[0], seen[1])
+        path = self.folder / "trace.json"
+        self.tutti("sim", "--fleet", FLEET, "--workload", JOBS, "--json", path)
+        run = json.loads(path.read_text(encoding="utf-8"))["runs"][0]
+        for name in ("jobs", "avg_wait_s", "p99_wait_s", "gpu_utilisation_percent"):
+            self.assertIn(name, run)
+
+    def test_a_dump_is_placed_anew(self):
+        dump = {"apiVersion": "v1", "kind": "List",
+                "items": [node("n0"), node("n1"), pod("a", 4, "n0"), pod("b", 4, "n1"),
+                          pod("c", 8)]}
+        path = self.file("cluster.json", json.dumps(dump))
+        text = self.tutti("sim", "--fleet", path, "--policy", "pack")
+        self.assertTrue(text.startswith("With pack, 8 more of your 16 GPUs would be in use than at "
+                                        "present: 1 of 1 waiting pods would start."), text)
+        runs = json.loads(self.tutti("sim", "--fleet", path, "--workload", path, "--policy", "pack",
+                                     "--json", "-"))["runs"]
+        self.assertEqual([(r["policy"], r["gpus_allocated"], r["pending_started"]) for r in runs],
+                         [("present", 8, 0), ("pack", 16, 1)])
+
+    def test_skipped_lines_are_counted(self):
+        nodes = self.file("n.csv", "sn,cpu_milli,memory_mib,gpu,model\n"
+                          "n,8000,9000,4,T4\nm,x,1,0,\n")
+        pods = self.file("p.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli\n"
+                         "p,1000,1000,1,500\n")
+        self.assertIn(f"{nodes}:3:3", self.tutti("sim", "--fleet", nodes, "--workload", pods,
+                                                 code=2))
+        text = self.tutti("sim", "--fleet", nodes, "--workload", pods, "--skip-bad", 1)
+        self.assertIn("1 bad entries were skipped", text)
+
+    def test_report(self):
+        path = self.folder / "report.html"
+        words = ["sim", "--fleet", FLEET, "--workload", JOBS, "--report"]
+        done = subprocess.run([str(PROGRAM), *map(str, [*words, path])], capture_output=True,
+                              text=True, timeout=300, check=False)
+        if "without the page of reports" in done.stderr:
+            self.assertEqual(done.returncode, 2)
+            self.skipTest("missing: the page of reports")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        html = path.read_text(encoding="utf-8")
+        self.assertNotIn("/*DATA*/", html)
+        self.assertIn("tutti sim --fleet", html)
+        if pathlib.Path("/dev/full").is_char_device():
+            self.assertIn("No space left", self.tutti(*words, "/dev/full", code=1))
+            self.assertTrue(pathlib.Path("/dev/full").is_char_device())
+        self.assertEqual(os.listdir(self.folder), ["report.html"])
+
+    def test_a_full_disk_is_noticed_on_stdout(self):
+        if not pathlib.Path("/dev/full").is_char_device():
+            self.skipTest("missing: /dev/full")
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([str(PROGRAM), "catalog"], stdout=full, stderr=subprocess.PIPE,
+                                  text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("No space left", done.stderr)
+
+    def test_config_check(self):
+        good = ROOT / "examples" / "policies" / "gentle.yaml"
+        self.assertIn("chosen by fgd", self.tutti("config", "check", good))
+        bad = self.file("p.yaml", "policy: 1\nname: p\nscores: [{name: fdg}]\n")
+        self.assertIn(f"{bad}:3:", self.tutti("config", "check", bad, code=2))
+
+    def test_catalog(self):
+        self.assertGreater(len(self.tutti("catalog").splitlines()), 30)
+        self.assertIn("A100-80G", self.tutti("catalog", "A100"))
+        self.assertIn("memory ", self.tutti("catalog", "A100-80G"))
+        self.assertIn("did you mean", self.tutti("catalog", "A1000", code=2))
+
+    def test_completion(self):
+        script = self.file("tutti.bash", self.tutti("completion", "bash"))
+
+        def complete(*words):
+            line = " ".join(f"'{word}'" for word in ("tutti", *words))
+            command = (f"source '{script}'; COMP_WORDS=({line}); COMP_CWORD={len(words)};"
+                       "_tutti; printf '%s\\n' \"${COMPREPLY[@]}\"")
+            done = subprocess.run(["bash", "-c", command], capture_output=True, text=True,
+                                  cwd=self.folder, timeout=60, check=True)
+            return done.stdout.split()
+
+        self.assertEqual(complete("co"), ["config", "completion"])
+        self.assertIn("--fleet", complete("sim", "--"))
+        self.assertEqual(complete("sim", "generate", "w"), ["workload"])
+        self.assertIn("bestfit", complete("sim", "--policy", "b"))
+        self.assertEqual(complete("sim", "--fleet", "tutti."), ["tutti.bash"])
+        self.assertTrue(self.tutti("completion", "zsh").startswith("#compdef tutti\n"))
+        self.assertIn("bash, zsh", self.tutti("completion", "fish", code=2))
+
+    def test_generated_files_are_read(self):
+        fleet, jobs = self.folder / "f.yaml", self.folder / "j.yaml"
+        self.tutti("sim", "generate", "fleet", "--nodes", 40, "--seed", 7, "-o", fleet)
+        self.tutti("sim", "generate", "workload", "--jobs", 200, "--gpus", "0.5:1,1:2,8:1",
+                   "--every", "1min", "--output", jobs)
+        text = self.tutti("sim", "--fleet", fleet, "--workload", jobs, "--policy", "pack")
+        self.assertIn("40 nodes", text)
+        again = self.tutti("sim", "generate", "fleet", "--nodes", 40, "--seed", 7)
+        self.assertEqual(again, fleet.read_text(encoding="utf-8"))
+        wrong = self.tutti("sim", "generate", "workload", "--length", "lognorml:1h", code=2)
+        self.assertTrue(re.search(r"--length.*\n.*lognormal", wrong), wrong)
+
+
+if __name__ == "__main__":
+    unittest.main()
