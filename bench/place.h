@@ -44,7 +44,6 @@ class PlaceFleet {
   Prng prng_{42};
   Instant now_;
   std::uint64_t next_job_ = 1;
-  std::uint64_t pods_ = 0;
   std::vector<std::shared_ptr<const JobSpec>> specs_;
   std::vector<std::uint32_t> cumulative_;
   std::vector<TaskId> running_;

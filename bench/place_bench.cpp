@@ -65,7 +65,8 @@ PlaceFleet::PlaceFleet(std::size_t nodes, std::string_view policy)
   while (state_.queue_usage(QueueIndex(0)).gpu_milli < whole * 9 / 10) {
     submit_one();
     if (place_next()) continue;
-    CHECK(++refused < 10 * nodes, nodes, policy);  // Else the fleet cannot be filled to 90 %.
+    ++refused;
+    CHECK(refused < 10 * nodes, nodes, policy);  // Else the fleet cannot be filled to 90 %.
     apply(JobCancelled{waiting_});
   }
 }

@@ -125,7 +125,7 @@ Result<void> read(const Value& value, Labels& out) {
       labels.push_back(std::move(label));
     }
   }
-  out = Labels(std::move(labels));
+  out = Labels(labels);
   return {};
 }
 

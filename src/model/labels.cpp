@@ -46,7 +46,7 @@ bool holds(const Requirement& requirement, const std::string* label) {
 
 }  // namespace
 
-Labels::Labels(std::vector<Label> labels) {
+Labels::Labels(const std::vector<Label>& labels) {
   for (const Label& label : labels) set(label.key, label.value);
 }
 

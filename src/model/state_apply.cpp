@@ -185,14 +185,14 @@ void StateApply::operator()(const JobSubmitted& event) {
                              .shape = shape_index,
                              .first_task = TaskIndex(next_task),
                              .tasks = shape.tasks};
-      for (std::uint16_t role = 0; role < shape.roles.size(); ++role) {
+      for (std::size_t role = 0; role < shape.roles.size(); ++role) {
         for (std::uint32_t each = 0; each < shape.roles[role].count; ++each) {
           state_.tasks_[TaskIndex(next_task++)] = {.gang = gang,
                                                    .shape = shape.roles[role].alternatives.front(),
                                                    .node = {},
                                                    .devices = {},
                                                    .attempt = 0,
-                                                   .role = role};
+                                                   .role = static_cast<std::uint16_t>(role)};
         }
       }
       changed(Change::Kind::gang, gang.value());

@@ -147,7 +147,7 @@ void disturb(test::World& world, Prng& prng, std::vector<TaskId>& running) {
     case 3:
       world.apply(NodeReported{test::node(
           "n" + std::to_string(prng.below(12)),
-          {.cpu = 4'000 * (1 + prng.below(4)), .gpus = 4, .model = prng.chance(500) ? "A" : "B"})});
+          {.cpu = prng.between(1, 4) * 4'000, .gpus = 4, .model = prng.chance(500) ? "A" : "B"})});
       break;
     case 0: {
       if (running.empty()) break;
@@ -169,7 +169,7 @@ void disturb(test::World& world, Prng& prng, std::vector<TaskId>& running) {
       const unsigned gpus = prng.below(4);
       const unsigned share = gpus == 1 && prng.chance(500) ? 100 + prng.below(800) : 1000;
       const unsigned tasks = prng.chance(200) ? 2 + prng.below(3) : 1;
-      world.submit(test::job(test::task(500 + 500 * prng.below(6), gpus, share), tasks));
+      world.submit(test::job(test::task(prng.between(1, 6) * 500, gpus, share), tasks));
     }
   }
 }

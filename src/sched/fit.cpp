@@ -89,12 +89,12 @@ void order_by_vicinity(const View& view, NodeIndex node, const DeviceRequest& re
       return vicinity(request, devices[other]) == vicinity(request, devices[ordinal]);
     });
   };
+  constexpr std::ptrdiff_t last = std::ptrdiff_t{2} * limits::devices_per_node;
   std::vector<std::pair<std::ptrdiff_t, std::uint8_t>> ranked;
   for (const std::uint8_t ordinal : ordinals) {
     const std::ptrdiff_t size = near(ordinal);
     // A vicinity too small for all comes after those that suffice, the largest first.
-    ranked.emplace_back(size >= request.count ? size : 2 * limits::devices_per_node - size,
-                        ordinal);
+    ranked.emplace_back(size >= request.count ? size : last - size, ordinal);
   }
   std::ranges::sort(ranked, [&](const auto& a, const auto& b) {
     const auto key = [&](const auto& entry) {

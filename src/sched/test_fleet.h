@@ -18,7 +18,7 @@ struct NodeShape {
 
 inline NodeSpec node(const std::string& name, const NodeShape& shape = {}) {
   NodeSpec spec{.name = name, .capacity = {{"cpu", shape.cpu}, {"memory", shape.memory}}};
-  const DeviceSpec device{.type = {.model = shape.model, .memory_mib = 80 * 1024}};
+  const DeviceSpec device{.type = {.model = shape.model, .memory_mib = 81'920}};
   spec.devices.assign(shape.gpus, device);
   return spec;
 }

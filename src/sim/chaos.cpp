@@ -106,7 +106,7 @@ class ChaosRun {
     for (unsigned at = 0; at < nodes; ++at) {
       NodeSpec node{
           .name = "n" + std::to_string(at),
-          .capacity = {{"cpu", 4000 * (1 + prng_.below(8))}, {"memory", std::int64_t{64} << 30}}};
+          .capacity = {{"cpu", prng_.between(1, 8) * 4000}, {"memory", std::int64_t{64} << 30}}};
       const DeviceSpec device{
           .type = {.model = prng_.chance(500) ? "A" : "B", .memory_mib = 40'000}};
       node.devices.assign(prng_.below(5), device);
@@ -128,7 +128,7 @@ class ChaosRun {
 
   TaskShape random_task() {
     TaskShape shape;
-    shape.resources = {{"cpu", 500 * (1 + prng_.below(8))}};
+    shape.resources = {{"cpu", prng_.between(1, 8) * 500}};
     if (prng_.chance(600)) {
       DeviceRequest request;
       request.count = static_cast<std::uint16_t>(1 + prng_.below(3));

@@ -1,6 +1,7 @@
 #include "sim/fill.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/check.h"
 #include "base/prng.h"
@@ -171,7 +172,7 @@ class FillRun {
     if (gpu_milli_ == 0) return {};
     if (percent < 100) count_failed(*job.spec);
     for (std::size_t at = 0; at < arrival_marks.size(); ++at) {
-      if (static_cast<unsigned>(percent + 0.5) != arrival_marks[at]) continue;
+      if (std::lround(percent) != std::int64_t{arrival_marks[at]}) continue;
       FillResult::AtMark& mark = result_.at_marks[at];
       ++mark.arrivals;
       mark.unallocated += percent_of(gpu_milli_ - allocated_);

@@ -11,7 +11,6 @@
 namespace tutti {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
