@@ -29,7 +29,7 @@ bool whole(const State& state, GangIndex index) {
 bool looks_at_others(const State& state, Workspace& workspace, GangIndex index) {
   for (const GangShape::Role& role : state.gang_shape(state.gangs()[index].shape).roles) {
     for (const ShapeIndex shape : role.alternatives) {
-      if (!workspace.indexed(state, shape)) return true;
+      if (workspace.follows_others(state, shape)) return true;
     }
   }
   return false;

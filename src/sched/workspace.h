@@ -35,6 +35,11 @@ class Workspace {
   const TaskClass& task_class(const State& state, ShapeIndex shape);
   /// False where other nodes matter to the class, so that no index is kept of it.
   bool indexed(const State& state, ShapeIndex shape) { return class_row(state, shape).indexed; }
+  /// Can what other tasks do make the class fit where it did not? A rating that looks at everything
+  /// cannot; a filter that does, can.
+  bool follows_others(const State& state, ShapeIndex shape) {
+    return !class_row(state, shape).fleet_filters.empty();
+  }
   /// The best node for the class now; none when none fits. Repairs the class's index first.
   NodeIndex best(const State& state, ShapeIndex shape);
   /// Rating of every node by a full scan, without any index: what `best` must agree with.

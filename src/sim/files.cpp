@@ -303,6 +303,23 @@ Result<Snapshot> load_snapshot(const std::string& path, Skipped& skipped) {
   return snapshot_of(opened, catalog, skipped);
 }
 
+namespace {
+
+/// Refuses what a policy file may say, but the simulator does not do yet.
+Result<void> in_effect(const PolicyRecipe& recipe) {
+  if (recipe.learn_mix) {
+    return fail(Code::unsupported, "\"target: learned\" has no effect in the simulator yet",
+                "leave it out: the mix is then given by the workload");
+  }
+  if (recipe.alternatives != AlternativeChoice::in_order) {
+    return fail(Code::unsupported, "\"alternatives: by_score\" has no effect yet",
+                "leave it out: alternatives are then tried in order");
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<PolicyRecipe> load_policy(const std::string& name_or_path) {
   Result<PolicyRecipe> builtin = builtin_policy(name_or_path);
   if (builtin) return builtin;
@@ -317,6 +334,7 @@ Result<PolicyRecipe> load_policy(const std::string& name_or_path) {
   const std::string text = TRY(read_file(name_or_path));
   PolicyRecipe recipe = TRY(located(parse_policy(text), name_or_path));
   recipe.name = stem(name_or_path);
+  TRY(located(in_effect(recipe), name_or_path));
   return recipe;
 }
 
