@@ -106,7 +106,7 @@ class Filler {
   void fill(Labels& value) {
     std::vector<Label> labels;
     fill(labels);
-    value = Labels(std::move(labels));
+    value = Labels(labels);
   }
   void fill(DeviceSet& value) {
     value = {};
