@@ -356,9 +356,9 @@ TEST(KubernetesPodTest, EmptyTermsMatchNothingAndAbsentSelectorsToo) {
       "{nodeSelectorTerms: [{}]}}, podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
       "[{topologyKey: z}, {topologyKey: z, labelSelector: {}}]}}");
   ASSERT_EQ(shape.nodes_any_of.size(), 1U);
-  EXPECT_FALSE(shape.nodes_any_of[0].matches(Labels({{"a", "b"}})));
-  EXPECT_FALSE(shape.affinities.at(0).tasks.matches(Labels({{"a", "b"}})));
-  EXPECT_TRUE(shape.affinities.at(1).tasks.matches(Labels({{"a", "b"}})));
+  EXPECT_FALSE(shape.nodes_any_of[0].matches(Labels(std::vector<Label>{{"a", "b"}})));
+  EXPECT_FALSE(shape.affinities.at(0).tasks.matches(Labels(std::vector<Label>{{"a", "b"}})));
+  EXPECT_TRUE(shape.affinities.at(1).tasks.matches(Labels(std::vector<Label>{{"a", "b"}})));
 }
 
 TEST(KubernetesPodTest, RefusesHostilePods) {

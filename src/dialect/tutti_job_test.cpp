@@ -185,7 +185,7 @@ jobs:
     affinity: [{tasks: {app: {not_in: [b, c]}}, within: rack, weight: 9, spaces: [x]}]
     spread: [{tasks: {tier: web}, over: zone, skew: 2, domains: 3, required: false}]
 )");
-  EXPECT_EQ(shape_of(workload).labels, Labels({{"app", "a"}}));
+  EXPECT_EQ(shape_of(workload).labels, Labels(std::vector<Label>{{"app", "a"}}));
   EXPECT_EQ(shape_of(workload).space, "s");
   const TaskShape& b = workload.jobs[1].spec->gangs[0]->groups[0].roles[0].alternatives[0];
   ASSERT_EQ(b.affinities.size(), 2U);

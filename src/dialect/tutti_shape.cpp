@@ -291,7 +291,9 @@ Result<TaskShape> read_shape(Reader& reader, TaskShape base, const Catalog* cata
     base.tolerations = TRY(read_tolerations(reader));
   }
   TRY(read_each(reader, "stack", base.stack, [](const Value& item) -> Result<StackRequirement> {
-    return stack_of(TRY(item.as_text()));
+    const auto text = item.as_text();
+    if (!text) return fail(text.error());
+    return stack_of(*text);
   }));
   TRY(read_each(reader, "ports", base.ports, [](const Value& item) -> Result<HostPort> {
     if (item.is(Kind::map)) return decode(item, "port", read_port_map);

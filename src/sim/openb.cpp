@@ -107,21 +107,22 @@ Result<Submission> times_of(const CsvReader& csv, Submission submission) {
 Result<FleetFile> read_openb_nodes(std::string_view text, std::string name, Skipped& skipped) {
   FleetFile fleet{.name = std::move(name)};
   std::set<std::string, std::less<>> names;
-  TRY(each_row(text, skipped, [&](const CsvReader& csv) -> Result<void> {
+  auto read = each_row(text, skipped, [&](const CsvReader& csv) -> Result<void> {
     NodeSpec node = TRY(node_of(csv));
     if (!names.insert(node.name).second) {
       return fail(csv.error(TRY(csv.column("sn")), "node \"" + node.name + "\" appears twice"));
     }
     fleet.nodes.push_back(std::move(node));
     return {};
-  }));
+  });
+  if (!read) return fail(std::move(read).error());
   return fleet;
 }
 
 Result<Workload> read_openb_pods(std::string_view text, std::string name, Skipped& skipped) {
   Workload workload{.name = std::move(name)};
   std::map<PodShape, std::shared_ptr<const GangSpec>> gangs;
-  TRY(each_row(text, skipped, [&](const CsvReader& csv) -> Result<void> {
+  auto read = each_row(text, skipped, [&](const CsvReader& csv) -> Result<void> {
     const PodShape pod = TRY(shape_of(csv));
     auto& gang = gangs[pod];
     if (!gang) {
@@ -133,7 +134,8 @@ Result<Workload> read_openb_pods(std::string_view text, std::string name, Skippe
     submission.gpu_milli = std::get<2>(pod) * std::get<3>(pod);
     workload.jobs.push_back(TRY(times_of(csv, std::move(submission))));
     return {};
-  }));
+  });
+  if (!read) return fail(std::move(read).error());
   workload.mix = mix_of(workload.jobs);
   return workload;
 }
