@@ -22,20 +22,24 @@ std::uint32_t vicinity(const DeviceRequest& request, const Device& device) {
   return request.closeness.level == "numa" ? device.numa : device.island;
 }
 
-/// The most candidates that share one vicinity; all of them where closeness is not required.
-std::size_t together(const TaskClass& task, const View& view, NodeIndex node,
-                     const DeviceRequest& request, const std::vector<std::uint8_t>& ordinals) {
-  static_cast<void>(task);
-  if (!request.closeness.required) return ordinals.size();
+/// How many of the candidates stand in the vicinity of one of them, itself included.
+std::ptrdiff_t neighbours(const View& view, NodeIndex node, const DeviceRequest& request,
+                          const std::vector<std::uint8_t>& ordinals, std::uint8_t ordinal) {
   const auto devices = view.fleet().devices(node);
-  std::size_t best = 0;
+  return std::ranges::count_if(ordinals, [&](std::uint8_t other) {
+    return vicinity(request, devices[other]) == vicinity(request, devices[ordinal]);
+  });
+}
+
+/// The most candidates that share one vicinity; all of them where closeness is not required.
+std::size_t together(const View& view, NodeIndex node, const DeviceRequest& request,
+                     const std::vector<std::uint8_t>& ordinals) {
+  if (!request.closeness.required) return ordinals.size();
+  std::ptrdiff_t best = 0;
   for (const std::uint8_t each : ordinals) {
-    const auto near = std::ranges::count_if(ordinals, [&](std::uint8_t other) {
-      return vicinity(request, devices[other]) == vicinity(request, devices[each]);
-    });
-    best = std::max(best, static_cast<std::size_t>(near));
+    best = std::max(best, neighbours(view, node, request, ordinals, each));
   }
-  return best;
+  return static_cast<std::size_t>(best);
 }
 
 bool device_request_fits(const TaskClass& task, const View& view, NodeIndex node, unsigned number) {
@@ -44,7 +48,7 @@ bool device_request_fits(const TaskClass& task, const View& view, NodeIndex node
   if (request.closeness.required) {
     std::vector<std::uint8_t> ordinals;
     candidates(task, view, node, number, ordinals);
-    return together(task, view, node, request, ordinals) >= request.count;
+    return together(view, node, request, ordinals) >= request.count;
   }
   unsigned found = 0;
   for (std::uint32_t row = fleet.device_begin(node); row < fleet.device_end(node); ++row) {
@@ -73,7 +77,7 @@ Reject device_reject(const TaskClass& task, const View& view, NodeIndex node, un
   candidates(task, view, node, number, ordinals);
   const auto free = static_cast<std::int64_t>(ordinals.size());
   if (free < request.count) return {Reason::devices_busy, number, request.count - free};
-  const auto near = static_cast<std::int64_t>(together(task, view, node, request, ordinals));
+  const auto near = static_cast<std::int64_t>(together(view, node, request, ordinals));
   if (near < request.count) return {Reason::devices_apart, number, request.count - near};
   return {};
 }
@@ -84,15 +88,10 @@ void order_by_vicinity(const View& view, NodeIndex node, const DeviceRequest& re
                        std::vector<std::uint8_t>& ordinals) {
   if (request.closeness.level.empty() || request.count == 1) return;
   const auto devices = view.fleet().devices(node);
-  const auto near = [&](std::uint8_t ordinal) {
-    return std::ranges::count_if(ordinals, [&](std::uint8_t other) {
-      return vicinity(request, devices[other]) == vicinity(request, devices[ordinal]);
-    });
-  };
   constexpr std::ptrdiff_t last = std::ptrdiff_t{2} * limits::devices_per_node;
   std::vector<std::pair<std::ptrdiff_t, std::uint8_t>> ranked;
   for (const std::uint8_t ordinal : ordinals) {
-    const std::ptrdiff_t size = near(ordinal);
+    const std::ptrdiff_t size = neighbours(view, node, request, ordinals, ordinal);
     // A vicinity too small for all comes after those that suffice, the largest first.
     ranked.emplace_back(size >= request.count ? size : last - size, ordinal);
   }
