@@ -8,7 +8,7 @@
 /// Lines end in LF or CRLF; quoted fields may hold delimiters, doubled quotes and line ends; a byte
 /// order mark and empty lines are skipped. Refused, with line and column: rows with missing or
 /// extra fields, stray quotes, a bare CR, NUL, invalid UTF-8, a header that names a column twice.
-/// Fields stay valid until the next call of next(). Complexity: linear, about 250 MB/s; memory is
+/// Fields stay valid until the next call of next(). Complexity: linear; memory is
 /// that of the longest row when read from a source.
 #pragma once
 

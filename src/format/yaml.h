@@ -6,7 +6,7 @@
 /// merge keys and keys that are not scalars are refused, as are duplicate keys, invalid UTF-8, NUL
 /// and text beyond the limits below and in base/limits.h. Limits hold for a whole call, since all
 /// of its documents are in memory at once.
-/// Complexity: linear in the text plus what aliases copy; about 25 MB/s.
+/// Complexity: linear in the text plus what aliases copy.
 #pragma once
 
 #include <cstdint>
