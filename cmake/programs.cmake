@@ -30,6 +30,7 @@ function(tutti_joint_tests name)
   if(sources)
     tutti_all_folders(folders)
     tutti_test(${name} "${folders}" ${sources})
+    target_include_directories(${name}_test PRIVATE ${CMAKE_SOURCE_DIR})
   endif()
 endfunction()
 
@@ -50,6 +51,26 @@ function(tutti_bench)
   if(VALGRIND_INCLUDE_DIR)
     target_compile_definitions(tutti_bench PRIVATE TUTTI_CALLGRIND)
   endif()
+endfunction()
+
+# build/<preset>/tests/corpus_test: the corpora of all fuzz targets, each file once. The entries of
+# all targets have one name; here it is fuzz_NAME.
+function(tutti_corpus_test)
+  file(GLOB sources CONFIGURE_DEPENDS fuzz/*_fuzz.cpp)
+  if(NOT sources)
+    return()
+  endif()
+  set(list "")
+  foreach(source IN LISTS sources)
+    cmake_path(GET source STEM stem)
+    string(REPLACE "_fuzz" "" name ${stem})
+    set_source_files_properties(${source} PROPERTIES
+      COMPILE_DEFINITIONS LLVMFuzzerTestOneInput=fuzz_${name})
+    string(APPEND list "TARGET(${name})")
+  endforeach()
+  tutti_all_folders(folders)
+  tutti_test(corpus "${folders}" fuzz/corpus_test.cpp ${sources})
+  target_compile_definitions(corpus_test PRIVATE "TUTTI_FUZZ_TARGETS=${list}")
 endfunction()
 
 # build/<preset>/fuzz/NAME_fuzz for each fuzz/NAME_fuzz.cpp

@@ -29,6 +29,13 @@ inline constexpr std::int64_t device_mib = (std::int64_t{1} << 31) - 1;
 /// Device types of a fleet: an index is 16 bits, of which one value means none.
 inline constexpr std::uint32_t device_types = 65'535;
 
+/// Submitted tasks from which a target mix is learned, beyond which older ones fade: few enough to
+/// follow a change within days, enough for classes of a thousandth of the mix.
+inline constexpr std::uint32_t arrivals_window = 8192;
+
+/// Tasks of one job that count among them: a sixteenth, so that no sweep becomes the mix.
+inline constexpr std::uint32_t arrivals_of_job = 512;
+
 /// Class indexes kept in a workspace; a class beyond them is placed by a vector scan.
 inline constexpr unsigned classes = 256;
 

@@ -50,12 +50,19 @@ using Result = std::expected<T, Error>;
 }  // namespace tutti
 
 /// Unwraps a `Result`, or returns its error from the enclosing function.
-#define TRY(expression)                                                                 \
-  __extension__({                                                                       \
-    auto&& try_result_ = (expression);                                                  \
-    if (!try_result_.has_value()) return ::tutti::fail(std::move(try_result_).error()); \
-    ::tutti::detail::unwrap(std::move(try_result_));                                    \
+#define TRY(expression) TRY_NAMED_(TRY_JOINED_(try_result_, __COUNTER__), expression)
+
+// A name of its own for each use, so that one TRY may stand inside another.
+// NOLINTBEGIN(bugprone-macro-parentheses): a declared name cannot stand in parentheses.
+#define TRY_JOINED_(left, right) TRY_JOINED_LAST_(left, right)
+#define TRY_JOINED_LAST_(left, right) left##right
+#define TRY_NAMED_(result, expression)                                        \
+  __extension__({                                                             \
+    auto&& result = (expression);                                             \
+    if (!result.has_value()) return ::tutti::fail(std::move(result).error()); \
+    ::tutti::detail::unwrap(std::move(result));                               \
   })
+// NOLINTEND(bugprone-macro-parentheses)
 
 namespace tutti::detail {
 

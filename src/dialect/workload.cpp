@@ -1,49 +1,15 @@
 #include "dialect/workload.h"
 
-#include <algorithm>
 #include <functional>
 #include <limits>
 #include <map>
 #include <set>
-#include <tuple>
 #include <utility>
 
-#include "model/resources.h"
+#include "model/mix.h"
 
 namespace tutti {
 namespace {
-
-/// Of one request: share, count, models, memory. Mixes are ranked by it, so its order is fixed.
-using RequestKey = std::tuple<std::uint16_t, std::uint16_t, std::string, std::int64_t>;
-/// What makes two tasks equal in a mix: cpu, then devices.
-using MixKey = std::pair<std::int64_t, std::vector<RequestKey>>;
-
-std::int64_t cpu_of(const TaskShape& shape) {
-  const auto cpu = std::ranges::find(shape.resources, "cpu", &NamedAmount::name);
-  return cpu == shape.resources.end() ? 0 : cpu->amount;
-}
-
-MixKey key_of(const TaskShape& shape) {
-  MixKey key{cpu_of(shape), {}};
-  for (const DeviceRequest& request : shape.devices) {
-    key.second.emplace_back(request.compute_permille, request.count, request.where.text(),
-                            request.memory_mib);
-  }
-  return key;
-}
-
-TaskShape bare(const TaskShape& shape) {
-  TaskShape out;
-  if (const std::int64_t cpu = cpu_of(shape); cpu > 0) out.resources.push_back({"cpu", cpu});
-  out.devices = shape.devices;
-  for (DeviceRequest& request : out.devices) request.closeness = {};
-  return out;
-}
-
-struct MixCount {
-  std::uint64_t count = 0;
-  const TaskShape* shape = nullptr;
-};
 
 template <class Visit>
 void each_role(const JobSpec& spec, Visit visit) {
@@ -121,25 +87,13 @@ std::int64_t gpu_milli_of(const JobSpec& spec) {
 }
 
 std::vector<MixSet::Entry> mix_of(std::span<const Submission> jobs) {
-  std::map<MixKey, MixCount> counts;
+  MixCounter counter;
   for (const Submission& job : jobs) {
     each_role(*job.spec, [&](const RoleSpec& role, std::uint64_t tasks) {
-      const TaskShape& shape = role.alternatives.front();
-      MixCount& entry = counts[key_of(shape)];
-      entry.count += tasks;
-      if (entry.shape == nullptr) entry.shape = &shape;
+      counter.add(role.alternatives.front(), tasks);
     });
   }
-  std::vector<std::pair<MixKey, MixCount>> ranked(counts.begin(), counts.end());
-  std::ranges::sort(ranked, [](const auto& a, const auto& b) {
-    return std::tie(a.second.count, a.first) > std::tie(b.second.count, b.first);
-  });
-  std::vector<MixSet::Entry> mix;
-  for (const auto& [key, entry] : ranked) {
-    constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
-    mix.push_back({bare(*entry.shape), static_cast<std::uint32_t>(std::min(entry.count, most))});
-  }
-  return mix;
+  return counter.ranked(std::numeric_limits<std::size_t>::max());
 }
 
 void keep_selected_labels(std::span<const std::shared_ptr<JobSpec>> jobs) {

@@ -25,7 +25,7 @@ class Backend {
   /// A task that the backend has, whoever ordered it.
   struct Observed {
     TaskId task;
-    std::uint16_t attempt = 0;
+    std::uint32_t attempt = 0;
     bool running = false;  ///< False: it ended, with `exit_code`.
     std::int32_t exit_code = 0;
   };

@@ -1,8 +1,11 @@
 #include "engine/engine.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "base/check.h"
+#include "policy/learned_mix.h"
 
 namespace tutti {
 
@@ -13,8 +16,14 @@ Engine::Engine(Journal& journal, Backend& backend, const PolicyFactory& factory,
       cycle_(limits),
       workspace_(factory) {}
 
+Engine::Engine(Journal& journal, Backend& backend, const RecipeFactory& factory, CycleLimits limits)
+    : Engine(journal, backend, static_cast<const PolicyFactory&>(factory), limits) {
+  if (factory.recipe().learn_mix) learn_every_ = factory.recipe().learn_every;
+}
+
 Result<Engine::Step> Engine::step(std::span<const Event> inbox, Instant now) {
   Step step;
+  const std::uint64_t seen_before = state_.arrivals().seen();
   TRY(journal_.append(inbox, now));
   for (std::size_t at = 0; at < inbox.size(); ++at) {
     // An event may be admissible only because of one before it, so each is judged in its turn. What
@@ -25,6 +34,7 @@ Result<Engine::Step> Engine::step(std::span<const Event> inbox, Instant now) {
     }
     state_.apply(inbox[at], now);
   }
+  TRY(learn(seen_before, now));
   // What was placed may make room beside it for a task that follows it: until nothing moves.
   do {
     Plan plan = cycle_.run(state_, workspace_);
@@ -35,6 +45,16 @@ Result<Engine::Step> Engine::step(std::span<const Event> inbox, Instant now) {
     step.plan.actions.insert(step.plan.actions.end(), plan.actions.begin(), plan.actions.end());
   } while (workspace_.pending().any_awake());
   return step;
+}
+
+Result<void> Engine::learn(std::uint64_t seen_before, Instant now) {
+  if (learn_every_ == 0) return {};
+  std::optional<MixSet> mix = learned_mix(state_, seen_before, learn_every_);
+  if (!mix) return {};
+  const Event learned = *std::move(mix);
+  TRY(journal_.append(std::span(&learned, 1), now));
+  state_.apply(learned, now);
+  return {};
 }
 
 Result<void> Engine::carry_out(const Plan& plan, Instant now) {
@@ -50,7 +70,7 @@ Result<void> Engine::carry_out(const Plan& plan, Instant now) {
 
 void Engine::reconcile() {
   const std::vector<Backend::Observed> observed = backend_.observe();
-  const auto seen = [&](const TaskId& id, std::uint16_t attempt) {
+  const auto seen = [&](const TaskId& id, std::uint32_t attempt) {
     return std::ranges::any_of(observed, [&](const Backend::Observed& each) {
       return each.task == id && each.attempt == attempt;
     });

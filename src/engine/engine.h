@@ -1,12 +1,17 @@
 /// The loop: inbox -> journal -> State -> cycle -> journal -> State -> backend. One writer.
+///
+/// Between the inbox and the cycle, a target mix that is learned may be set: by an event like any
+/// other, so that a replay repeats it and never learns.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
 #include "engine/backend.h"
 #include "engine/journal.h"
 #include "model/state.h"
+#include "policy/registry.h"
 #include "sched/cycle.h"
 
 namespace tutti {
@@ -15,6 +20,9 @@ class Engine {
  public:
   /// The ports and the factory must outlive the engine.
   Engine(Journal& journal, Backend& backend, const PolicyFactory& factory, CycleLimits limits = {});
+
+  /// The same; where the recipe says so, the target mix is learned from what is submitted.
+  Engine(Journal& journal, Backend& backend, const RecipeFactory& factory, CycleLimits limits = {});
 
   /// What became of one step.
   struct Step {
@@ -39,12 +47,15 @@ class Engine {
   void forget_workspace() { workspace_ = Workspace(*factory_); }
 
  private:
+  /// Journals and applies another target mix, where arrivals since `seen_before` call for one.
+  Result<void> learn(std::uint64_t seen_before, Instant now);
   /// Journals the plan, applies it, then hands it to the backend.
   Result<void> carry_out(const Plan& plan, Instant now);
 
   Journal& journal_;
   Backend& backend_;
   const PolicyFactory* factory_;
+  std::uint32_t learn_every_ = 0;  ///< Arrivals; 0: the target mix is given.
   Cycle cycle_;
   State state_;
   Workspace workspace_;

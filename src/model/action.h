@@ -34,7 +34,7 @@ std::string to_string(const TaskId& id);
 struct Action {
   ActionKind kind = ActionKind::place;
   TaskId task;
-  std::uint16_t attempt = 0;
+  std::uint32_t attempt = 0;
   ShapeIndex shape;  ///< place: the alternative that was chosen.
   NodeIndex node;
   DeviceSet devices;

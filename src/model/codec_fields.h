@@ -178,6 +178,9 @@ void fields(auto& a, Of<MixSet::Entry>) {
   a("count", &MixSet::Entry::count);
 }
 
-void fields(auto& a, Of<MixSet>) { a("entries", &MixSet::entries); }
+void fields(auto& a, Of<MixSet>) {
+  a("entries", &MixSet::entries);
+  a("learned", &MixSet::learned);
+}
 
 }  // namespace tutti::codec

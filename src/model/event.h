@@ -72,14 +72,14 @@ struct PlanDecided {
 struct TaskStarted {
   static constexpr std::uint16_t tag = 10;
   TaskId task;
-  std::uint16_t attempt = 0;
+  std::uint32_t attempt = 0;
 };
 
 /// The task is over; its resources are free.
 struct TaskExited {
   static constexpr std::uint16_t tag = 11;
   TaskId task;
-  std::uint16_t attempt = 0;
+  std::uint32_t attempt = 0;
   std::int32_t exit_code = 0;
 };
 
@@ -87,7 +87,7 @@ struct TaskExited {
 struct TaskRefused {
   static constexpr std::uint16_t tag = 12;
   TaskId task;
-  std::uint16_t attempt = 0;
+  std::uint32_t attempt = 0;
   std::string reason;
 };
 
@@ -100,6 +100,7 @@ struct MixSet {
     friend bool operator==(const Entry&, const Entry&) = default;
   };
   std::vector<Entry> entries;
+  bool learned = false;  ///< From what was submitted; else somebody said so.
 };
 
 using Event = std::variant<NodeReported, NodeLost, NodeCordoned, DeviceHealthChanged, TreesDeclared,

@@ -81,6 +81,11 @@ Fleet::Upsert Fleet::upsert(const NodeSpec& spec) {
   return {index, !known, replace_devices(index, spec.devices)};
 }
 
+bool Node::reluctant() const {
+  return std::ranges::any_of(
+      taints, [](const Taint& taint) { return taint.effect == TaintEffect::prefer_no_schedule; });
+}
+
 void Fleet::set_present(NodeIndex node, bool present) {
   nodes_[node.value()].present = present;
   open_[node.value()] = nodes_[node.value()].open();
@@ -119,7 +124,11 @@ bool Fleet::replace_devices(NodeIndex node, const std::vector<DeviceSpec>& specs
   }
   const std::size_t old_size = devices(node).size();
   std::vector<TypeIndex> types;
-  for (const Device& device : fresh) types.push_back(device.type);
+  std::vector<std::uint8_t> partitioned(fresh.size());
+  for (const Device& device : fresh) {
+    types.push_back(device.type);
+    if (device.parent < fresh.size()) partitioned[device.parent] = 1;
+  }
   const auto splice = [&](auto& column, const auto& rows) {
     const auto begin = column.begin() + device_begin(node);
     const auto at = column.erase(begin, begin + static_cast<std::ptrdiff_t>(old_size));
@@ -127,6 +136,7 @@ bool Fleet::replace_devices(NodeIndex node, const std::vector<DeviceSpec>& specs
   };
   splice(devices_, fresh);
   splice(device_types_, types);
+  splice(partitioned_, partitioned);
   const bool uniform =
       !types.empty() && std::ranges::count(types, types.front()) == std::ssize(types);
   uniform_type_[node.value()] = uniform ? types.front() : TypeIndex::none();

@@ -37,6 +37,8 @@ struct Node {
   bool cordoned = false;
   bool present = true;  ///< False after it was lost; it then takes no work.
   bool open() const { return present && !cordoned; }
+  /// Does a taint ask that tasks stay away if they can?
+  bool reluctant() const;
 };
 
 class Fleet {
@@ -60,7 +62,10 @@ class Fleet {
   /// The type of all devices of a node; none where they differ or there are none.
   TypeIndex uniform_type(NodeIndex node) const { return uniform_type_[node.value()]; }
   TypeIndex device_type(std::uint32_t row) const { return device_types_[row]; }
-  bool offered(std::uint32_t row) const { return tutti::offered(devices_[row]); }
+  /// May new work have it? Not a card that was cut into slices: these are devices of their own.
+  bool offered(std::uint32_t row) const {
+    return tutti::offered(devices_[row]) && partitioned_[row] == 0;
+  }
   std::span<const Device> devices(NodeIndex node) const {
     return std::span(devices_).subspan(device_begin(node), device_end(node) - device_begin(node));
   }
@@ -99,7 +104,8 @@ class Fleet {
   std::vector<std::uint32_t> device_begin_{0};
   std::vector<Device> devices_;
   std::vector<TypeIndex> device_types_;  ///< By device row.
-  std::vector<TypeIndex> uniform_type_;  ///< By node.
+  std::vector<std::uint8_t> partitioned_;  ///< By device row: has slices.
+  std::vector<TypeIndex> uniform_type_;    ///< By node.
   std::vector<std::uint8_t> open_;       ///< By node.
   std::map<std::string, NodeIndex, std::less<>> by_name_;
 };

@@ -75,6 +75,10 @@ std::string_view to_text(TaskPhase phase);
 constexpr bool holds(TaskPhase phase) {
   return phase >= TaskPhase::assigned && phase <= TaskPhase::stopping;
 }
+/// Does a task in this phase count for its role's minimum: placed, and not about to go?
+constexpr bool stands(TaskPhase phase) {
+  return phase != TaskPhase::pending && phase != TaskPhase::stopping;
+}
 constexpr bool ended(TaskPhase phase) { return phase > TaskPhase::stopping; }
 
 struct Task {
@@ -82,7 +86,7 @@ struct Task {
   ShapeIndex shape;  ///< The alternative in use; the first one while pending.
   NodeIndex node;    ///< Valid while it holds.
   DeviceSet devices;
-  std::uint16_t attempt = 0;  ///< Counts placements; reports of older attempts are stale.
+  std::uint32_t attempt = 0;  ///< Counts placements; reports of older attempts are stale.
   std::uint16_t role = 0;     ///< Row of GangShape::roles.
   TaskPhase phase = TaskPhase::pending;
 };

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "model/arrivals.h"
 #include "model/change_log.h"
 #include "model/event.h"
 #include "model/fleet.h"
@@ -48,11 +49,12 @@ struct GangShape {
 
 struct Queue {
   QueueSpec spec;
+  QueueIndex parent;                ///< The nearest queue on its path that was declared, or none.
   std::vector<std::int64_t> limit;  ///< By lane; -1: unlimited.
   std::int64_t gpu_milli_limit = -1;
 };
 
-/// What a queue's tasks hold.
+/// What the tasks of a queue and of all below it hold.
 struct QueueUsage {
   std::vector<std::int64_t> lanes;
   std::int64_t gpu_milli = 0;
@@ -115,6 +117,9 @@ class State {
   };
   const std::vector<MixRow>& mix() const { return mix_; }
   std::uint64_t mix_version() const { return mix_version_; }
+  /// Was the mix learned from the arrivals? Else it was given, or there is none.
+  bool mix_learned() const { return mix_learned_; }
+  const ArrivalCounts& arrivals() const { return arrivals_; }
 
   /// Fingerprint of everything above. O(state).
   std::uint64_t hash() const;
@@ -157,6 +162,8 @@ class State {
 
   std::vector<MixRow> mix_;
   std::uint64_t mix_version_ = 0;
+  bool mix_learned_ = false;
+  ArrivalCounts arrivals_;
 };
 
 }  // namespace tutti

@@ -55,6 +55,7 @@ void StateApply::operator()(const NodeReported& event) {
   std::vector<TaskIndex> held;
   std::vector<std::uint32_t> old_begin;
   bool retyped = false;
+  bool was_reluctant = false;
   if (known) {
     // A card that is no longer reported keeps its ordinal, as failed: tasks may still hold it.
     const auto devices = fleet.devices(*known);
@@ -64,6 +65,7 @@ void StateApply::operator()(const NodeReported& event) {
       spec.devices.back().device.health = Health::failed;
     }
     old_capacity = fleet.node(*known).capacity;
+    was_reluctant = fleet.node(*known).reluctant();
     old_bounded = fleet.node(*known).bounded_pods;
     if (devices.size() != spec.devices.size()) old_begin = fleet.device_offsets();
     // What tasks hold of a card depends on its type.
@@ -80,8 +82,9 @@ void StateApply::operator()(const NodeReported& event) {
   const Fleet::Upsert done = fleet.upsert(spec);
   const bool moved = done.added || done.devices_moved || fleet.types().size() != types ||
                      fleet.lanes().size() != lanes;
-  // Policies may have read how much there is of what.
-  const bool other = retyped || !(fleet.node(done.node).capacity == old_capacity);
+  // Policies may have read how much there is of what, and whether any node wants to be spared.
+  const bool other = retyped || !(fleet.node(done.node).capacity == old_capacity) ||
+                     was_reluctant != fleet.node(done.node).reluctant();
   if (moved || other) {
     state_.usage_.resize(fleet, done.devices_moved ? std::span<const std::uint32_t>(old_begin)
                                                    : std::span<const std::uint32_t>{});
@@ -133,7 +136,7 @@ void StateApply::operator()(const QueueSet& event) {
   }
   const std::size_t lanes = state_.fleet_.lanes().size();
   Queue& queue = state_.queues_[index.value()];
-  queue = {.spec = event.queue, .limit = {}};
+  queue = {.spec = event.queue, .parent = queue.parent, .limit = {}};
   for (const NamedAmount& entry : event.queue.limit) {
     if (entry.name == "gpu") {
       queue.gpu_milli_limit = entry.amount * DeviceRequest::whole;
@@ -148,7 +151,27 @@ void StateApply::operator()(const QueueSet& event) {
     state_.usage_.resize(state_.fleet_, {});
     fleet_grew();
   }
+  if (!known) link_queues();
   changed(Change::Kind::queue, index.value());
+}
+
+/// A new queue may stand between others, and then counts what is below it. O(queues^2 + tasks).
+void StateApply::link_queues() {
+  for (std::size_t at = 0; at < state_.queues_.size(); ++at) {
+    Queue& queue = state_.queues_[at];
+    queue.parent = {};
+    std::string_view path = queue.spec.name;
+    while (!queue.parent.valid() && path.find('/') != path.npos) {
+      path = path.substr(0, path.rfind('/'));
+      queue.parent = state_.find_queue(path).value_or(QueueIndex{});
+    }
+    state_.queue_usage_[at] = {};
+    changed(Change::Kind::queue, at);
+  }
+  for (std::size_t at = 0; at < state_.tasks_.size(); ++at) {
+    const Task& task = state_.tasks_[TaskIndex(at)];
+    if (task.gang.valid() && holds(task.phase)) charge(task, Sign::hold);
+  }
 }
 
 // --- Jobs ---------------------------------------------------------------------------------------
@@ -179,6 +202,7 @@ void StateApply::operator()(const JobSubmitted& event) {
   for (const auto& gang_spec : spec.gangs) {
     const GangShapeIndex shape_index = state_.intern_cached(gang_spec);
     const GangShape& shape = state_.gang_shape(shape_index);
+    count_arrivals(job, *gang_spec, shape);
     for (std::uint32_t copy = 0; copy < gang_spec->copies; ++copy) {
       const GangIndex gang(next_gang++);
       state_.gangs_[gang] = {.job = row,
@@ -197,6 +221,21 @@ void StateApply::operator()(const JobSubmitted& event) {
       }
       changed(Change::Kind::gang, gang.value());
     }
+  }
+}
+
+/// A job of very many tasks counts as fewer, in proportion, so that it does not become the mix.
+void StateApply::count_arrivals(const Job& job, const GangSpec& spec, const GangShape& shape) {
+  const std::uint64_t most = limits::arrivals_of_job;
+  std::size_t row = 0;
+  for (const GroupSpec& group : spec.groups) {
+    for (std::size_t at = 0; at < group.roles.size(); ++at) {
+      const GangShape::Role& role = shape.roles[row + at];
+      std::uint64_t tasks = std::uint64_t{role.count} * group.copies * spec.copies;
+      if (job.tasks > most) tasks = std::max<std::uint64_t>(tasks * most / job.tasks, 1);
+      state_.arrivals_.add(role.alternatives.front(), static_cast<std::uint32_t>(tasks));
+    }
+    row += group.roles.size() * group.copies;
   }
 }
 
@@ -285,22 +324,22 @@ void StateApply::book(const Task& task, Sign sign) {
 }
 
 void StateApply::charge(const Task& task, Sign sign) {
-  const QueueIndex queue = state_.jobs_[state_.gangs_[task.gang].job].queue;
-  QueueUsage& usage = state_.queue_usage_[queue.value()];
   const ShapeRow& row = state_.shape(task.shape);
-  for (const Resources::Amount& part : row.request) {
-    if (usage.lanes.size() <= part.lane.value()) usage.lanes.resize(part.lane.value() + 1);
-    usage.lanes[part.lane.value()] += static_cast<int>(sign) * part.amount;
-  }
-  usage.gpu_milli += static_cast<int>(sign) * row.gpu_milli;
-  if (!state_.queues_[queue.value()].spec.limit.empty()) {
-    changed(Change::Kind::queue, queue.value());
+  QueueIndex queue = state_.jobs_[state_.gangs_[task.gang].job].queue;
+  for (; queue.valid(); queue = state_.queue(queue).parent) {
+    QueueUsage& usage = state_.queue_usage_[queue.value()];
+    for (const Resources::Amount& part : row.request) {
+      if (usage.lanes.size() <= part.lane.value()) usage.lanes.resize(part.lane.value() + 1);
+      usage.lanes[part.lane.value()] += static_cast<int>(sign) * part.amount;
+    }
+    usage.gpu_milli += static_cast<int>(sign) * row.gpu_milli;
+    if (!state_.queue(queue).spec.limit.empty()) changed(Change::Kind::queue, queue.value());
   }
 }
 
 // --- Reports ------------------------------------------------------------------------------------
 
-TaskIndex StateApply::current(const TaskId& id, std::uint16_t attempt) const {
+TaskIndex StateApply::current(const TaskId& id, std::uint32_t attempt) const {
   const TaskIndex task = state_.find(id);
   if (!task.valid()) return TaskIndex::none();
   const Task& row = state_.tasks_[task];
@@ -355,6 +394,7 @@ void StateApply::operator()(const MixSet& event) {
     state_.mix_.push_back({state_.intern(entry.shape), entry.count});
   }
   ++state_.mix_version_;
+  state_.mix_learned_ = event.learned;
   if (state_.fleet_.lanes().size() != lanes) {
     state_.usage_.resize(state_.fleet_, {});
     fleet_grew();

@@ -40,9 +40,11 @@ class StateApply {
   void place(const Action& action);
   void evict(const Action& action);
   /// The task's row if the report is about what it is doing now, else none.
-  TaskIndex current(const TaskId& id, std::uint16_t attempt) const;
+  TaskIndex current(const TaskId& id, std::uint32_t attempt) const;
   /// Frees what the task holds; it waits again, or is over.
   void leave(TaskIndex task, TaskPhase phase);
+  void count_arrivals(const Job& job, const GangSpec& spec, const GangShape& shape);
+  void link_queues();
   void cancel_pending(JobIndex job);
   void forget_if_done(JobIndex job);
 

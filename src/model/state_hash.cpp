@@ -89,6 +89,13 @@ void add(Hash& hash, const State& state, const Job& job) {
   }
 }
 
+void add(Hash& hash, const ArrivalCounts& arrivals) {
+  hash.add(arrivals.seen());
+  for (std::size_t at = 0; at < arrivals.counts().size(); ++at) {
+    if (arrivals.counts()[at] != 0) hash.add(at).add(arrivals.counts()[at]);
+  }
+}
+
 }  // namespace
 
 std::uint64_t State::hash() const {
@@ -114,6 +121,8 @@ std::uint64_t State::hash() const {
     for (const std::int64_t amount : queue_usage_[at].lanes) add(hash, amount);
   }
   for (const MixRow& row : mix_) hash.add(row.shape.value()).add(row.count);
+  // Where the mix is given, nothing follows from the arrivals.
+  if (mix_learned_) add(hash, arrivals_);
   return hash.value();
 }
 

@@ -52,6 +52,7 @@ TEST(StateHashTest, EveryPartOfAHistoryCounts) {
       [](auto& events) { std::get<QueueSet>(events[2]).queue.weight = 2; },
       [](auto& events) { std::get<MixSet>(events[3]).entries[0].count = 3; },
       [](auto& events) { std::get<MixSet>(events[3]).entries[0].shape.space = "s"; },
+      [](auto& events) { std::get<MixSet>(events[3]).learned = true; },
       [](auto& events) { std::get<JobSubmitted>(events[4]).id = JobId(1); },
       [&](auto& events) {
         JobSpec spec = spec_of(events);
@@ -75,6 +76,23 @@ TEST(StateHashTest, EveryPartOfAHistoryCounts) {
     EXPECT_EQ(std::ranges::count(seen, hash), 0) << seen.size() - 1;
     seen.push_back(hash);
   }
+}
+
+// Arrivals are remembered when their jobs are over, and count where the mix follows from them.
+TEST(StateHashTest, ArrivalsCountWhereTheMixIsLearned) {
+  const auto hash = [](bool learned, const std::vector<std::int64_t>& cpus) {
+    std::vector<Event> events = history();
+    std::get<MixSet>(events[3]).learned = learned;
+    std::uint64_t next = 1;
+    for (const std::int64_t cpu : cpus) {
+      const JobId id(next++);
+      events.emplace_back(JobSubmitted{id, std::make_shared<const JobSpec>(job(1, shape(cpu)))});
+      events.emplace_back(JobCancelled{id});
+    }
+    return hash_after(events);
+  };
+  EXPECT_NE(hash(true, {1, 2, 1}), hash(true, {1, 2, 2}));
+  EXPECT_EQ(hash(false, {1, 2, 1}), hash(false, {1, 2, 2}));
 }
 
 }  // namespace

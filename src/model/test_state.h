@@ -58,7 +58,7 @@ class StateTest : public testing::Test {
   Action placement(TaskId id, std::uint64_t node, const std::vector<unsigned>& devices) const {
     const Task& task = state_.tasks()[state_.find(id)];
     Action action{.task = id,
-                  .attempt = static_cast<std::uint16_t>(task.attempt + 1),
+                  .attempt = task.attempt + 1,
                   .shape = task.shape,
                   .node = NodeIndex(node)};
     for (const unsigned device : devices) action.devices.add(device);
@@ -67,7 +67,7 @@ class StateTest : public testing::Test {
   void place(TaskId id, std::uint64_t node, const std::vector<unsigned>& devices) {
     apply(PlanDecided{{placement(id, node, devices)}});
   }
-  void evict(TaskId id, std::uint16_t attempt) {
+  void evict(TaskId id, std::uint32_t attempt) {
     apply(PlanDecided{{{.kind = ActionKind::evict, .task = id, .attempt = attempt}}});
   }
   TaskPhase phase(TaskId id) const { return state_.tasks()[state_.find(id)].phase; }

@@ -29,6 +29,11 @@ int compare_parts(std::string_view a, std::string_view b) {
   return sign(a.compare(b));
 }
 
+bool tolerates(const TaskShape& task, const Taint& taint) {
+  return std::ranges::any_of(task.tolerations,
+                             [&](const Toleration& each) { return each.tolerates(taint); });
+}
+
 }  // namespace
 
 bool selects(const TaskShape& task, const Node& node) {
@@ -41,12 +46,17 @@ bool selects(const TaskShape& task, const Node& node) {
 int untolerated(const TaskShape& task, const Node& node) {
   for (std::size_t at = 0; at < node.taints.size(); ++at) {
     const Taint& taint = node.taints[at];
-    if (taint.effect == TaintEffect::prefer_no_schedule) continue;
-    const bool tolerated = std::ranges::any_of(
-        task.tolerations, [&](const Toleration& each) { return each.tolerates(taint); });
-    if (!tolerated) return static_cast<int>(at);
+    if (taint.effect != TaintEffect::prefer_no_schedule && !tolerates(task, taint)) {
+      return static_cast<int>(at);
+    }
   }
   return -1;
+}
+
+std::uint32_t unwelcome(const TaskShape& task, const Node& node) {
+  return static_cast<std::uint32_t>(std::ranges::count_if(node.taints, [&](const Taint& taint) {
+    return taint.effect == TaintEffect::prefer_no_schedule && !tolerates(task, taint);
+  }));
 }
 
 int compare_versions(std::string_view a, std::string_view b) {

@@ -15,6 +15,9 @@ bool selects(const TaskShape& task, const Node& node);
 /// The row of the first taint that keeps the task away, or -1. A taint that only prefers does not.
 int untolerated(const TaskShape& task, const Node& node);
 
+/// Taints that ask the task to stay away if it can.
+std::uint32_t unwelcome(const TaskShape& task, const Node& node);
+
 /// Does some version of the stack on the node satisfy the requirement?
 bool stack_holds(const StackRequirement& wanted, const std::vector<StackVersion>& present);
 

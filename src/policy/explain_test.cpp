@@ -41,7 +41,9 @@ TEST_F(ExplainTest, CountsReasonsAndNamesTheNearestMiss) {
             "  3 nodes  devices in use\n"
             "  1 node  cordoned\n"
             "  1 node  too few devices\n"
-            "  nearest: n0 lacks 1 device\n");
+            "  nearest: n0 lacks 1 device\n"
+            "  it would start if\n"
+            "    task 1.0 on n0 ends (6 devices, 1000 cpu)\n");
 }
 
 TEST_F(ExplainTest, TellsNeverFromLater) {
@@ -51,14 +53,75 @@ TEST_F(ExplainTest, TellsNeverFromLater) {
   EXPECT_EQ(why(never),
             "never fits\n"
             "  1 node  not enough cpu\n"
-            "  nearest: n lacks 1000 cpu\n");
+            "  nearest: n lacks 1000 cpu\n"
+            "  it would start if\n"
+            "    1 more node with 9000 cpu, 274877906944 memory, 8 x A100-80G\n");
 }
 
 TEST_F(ExplainTest, SaysHowMuchOfAGangWouldFit) {
   for (int at = 0; at < 3; ++at) world_.apply(NodeReported{test::node("n" + std::to_string(at))});
   const JobId id = world_.submit(test::job(test::task(1000, 8), 4));
   decide();
-  EXPECT_EQ(why(id), "never fits: 3 of 4 tasks would find places\n");
+  EXPECT_EQ(why(id),
+            "never fits: 3 of 4 tasks would find places\n"
+            "  it would start if\n"
+            "    1 more node with 64000 cpu, 274877906944 memory, 8 x A100-80G\n");
+}
+
+// The emptied fleet would do, so it waits; and of all that could happen the least is named.
+TEST_F(ExplainTest, NamesNoMoreThanIsNeeded) {
+  for (int at = 0; at < 2; ++at) world_.apply(NodeReported{test::node("n" + std::to_string(at))});
+  for (int at = 0; at < 4; ++at) world_.submit(test::job(test::task(1000, 4)));
+  decide();
+  world_.apply(NodeCordoned{"n1", true});
+  const JobId id = world_.submit(test::job(test::task(1000, 4)));
+  const GangIndex gang = world_.state.jobs()[world_.state.find(id)].first_gang;
+  const Explanation explanation = explain(world_.state, factory_, gang);
+  EXPECT_EQ(explanation.outcome, Outcome::waits);
+  ASSERT_EQ(explanation.unblock.size(), 1U);
+  EXPECT_EQ(explanation.unblock[0].kind, Unblock::Kind::task_ends);
+  EXPECT_EQ(explanation.unblock[0].node, NodeIndex(0));
+}
+
+TEST_F(ExplainTest, AsksForAHigherLimitAsFarAsItMust) {
+  world_.apply(NodeReported{test::node("n")});
+  world_.apply(QueueSet{{.name = "small", .limit = {{"gpu", 4}}}});
+  world_.submit(test::job(test::task(1000, 3), 1, 0, "small"));
+  decide();
+  const JobId id = world_.submit(test::job(test::task(1000, 2), 1, 0, "small"));
+  EXPECT_EQ(why(id),
+            "waits\n"
+            "  its queue's limit is reached\n"
+            "  it would start if\n"
+            "    queue small may use 5 gpu\n");
+  // Even alone, five would be one too many.
+  EXPECT_EQ(why(world_.submit(test::job(test::task(1000, 5), 1, 0, "small"))),
+            "never fits\n"
+            "  its queue's limit is reached\n"
+            "  it would start if\n"
+            "    queue small may use 8 gpu\n");
+}
+
+TEST_F(ExplainTest, TellsWhichTaintToTolerate) {
+  NodeSpec node = test::node("n");
+  node.taints = {{"dedicated", "x", TaintEffect::no_schedule}};
+  world_.apply(NodeReported{node});
+  EXPECT_EQ(why(world_.submit(test::job(test::task(1000, 1)))),
+            "never fits\n"
+            "  1 node  a taint that is not tolerated\n"
+            "  it would start if\n"
+            "    it tolerates the taint dedicated=x\n");
+}
+
+// Long lists are cut in the text, not in the facts.
+TEST_F(ExplainTest, NamesTheFirstOfManyFacts) {
+  for (int at = 0; at < 10; ++at) world_.apply(NodeReported{test::node("n" + std::to_string(at))});
+  world_.submit(test::job(test::task(1000, 8), 10));
+  decide();
+  const JobId id = world_.submit(test::job(test::task(1000, 8), 10));
+  const GangIndex gang = world_.state.jobs()[world_.state.find(id)].first_gang;
+  EXPECT_EQ(explain(world_.state, factory_, gang).unblock.size(), 10U);
+  EXPECT_TRUE(why(id).ends_with("    and 2 more like these\n")) << why(id);
 }
 
 // What is named as missing is what unblocks: one device more, and it runs.

@@ -1,4 +1,6 @@
 /// Topology spread: matching tasks in numbers that differ by at most max_skew between domains.
+#include <algorithm>
+
 #include "policy/domains.h"
 #include "policy/eligible.h"
 #include "policy/makers.h"
@@ -12,77 +14,59 @@ class SpreadFilter final : public Filter {
   Depends depends_on() const override { return Depends::everything; }
 
   bool concerns(const TaskClass& task) const override {
-    for (const Spread& spread : task.spec().spreads) {
-      if (spread.required) return true;
-    }
-    return false;
+    return std::ranges::any_of(task.spec().spreads, &Spread::required);
   }
+  bool opened_by_others(const TaskClass&) const override { return true; }
 
-  Reject check(const TaskClass& task, const View& view, NodeIndex node) const override {
-    return check_with(task, view, node, count(task, view));
-  }
-
-  void narrow(const TaskClass& task, const View& view,
-              std::vector<NodeIndex>& nodes) const override {
-    const std::vector<Counted> counted = count(task, view);
-    std::erase_if(nodes,
-                  [&](NodeIndex node) { return !check_with(task, view, node, counted).ok(); });
-  }
-
- private:
-  struct Counted {
-    const Spread* spread = nullptr;
-    std::uint32_t row = 0;
-    DomainCounts counts;  ///< Of the domains that the task could use.
-    std::uint32_t least = 0;
-  };
-
-  static bool eligible(const TaskShape& task, const Spread& spread, const Node& node) {
-    if (spread.honor_node_affinity && !selects(task, node)) return false;
-    return !spread.honor_node_taints || untolerated(task, node) < 0;
-  }
-
-  static std::vector<Counted> count(const TaskClass& task, const View& view) {
-    std::vector<Counted> out;
+  std::vector<Watch> watches(const TaskClass& task) const override {
+    std::vector<Watch> out;
     const auto& spreads = task.spec().spreads;
     for (std::size_t at = 0; at < spreads.size(); ++at) {
-      const Spread& spread = spreads[at];
-      if (!spread.required) continue;
-      Counted counted{.spread = &spread, .row = static_cast<std::uint32_t>(at)};
-      for (std::size_t number = 0; number < view.fleet().size(); ++number) {
-        const NodeIndex index(number);
-        const Node& node = view.fleet().node(index);
-        const std::string_view domain = domain_name(node, spread.topology_key);
-        if (domain.empty() || !node.present || !eligible(task.spec(), spread, node)) continue;
-        counted.counts[domain] += matching_on(view, index, spread.tasks, {}, task.spec());
-      }
-      // With fewer domains than asked for, an empty one is imagined.
-      bool some = false;
-      for (const auto& [domain, number] : counted.counts) {
-        counted.least = some ? std::min(counted.least, number) : number;
-        some = true;
-      }
-      if (counted.counts.size() < spread.min_domains) counted.least = 0;
-      out.push_back(std::move(counted));
+      if (spreads[at].required) out.push_back(watch(task, at));
     }
     return out;
   }
 
-  static Reject check_with(const TaskClass& task, const View& view, NodeIndex index,
-                           const std::vector<Counted>& counted) {
-    const Node& node = view.fleet().node(index);
-    for (const Counted& each : counted) {
-      const std::string_view domain = domain_name(node, each.spread->topology_key);
-      if (domain.empty()) return {Reason::spread_exceeded, each.row};
-      const auto found = each.counts.find(domain);
-      const std::uint32_t there = found == each.counts.end() ? 0 : found->second;
-      const bool joins = each.spread->tasks.matches(task.spec().labels);
-      const std::uint32_t after = there + (joins ? 1 : 0);
-      if (after > each.least + each.spread->max_skew) {
-        return {Reason::spread_exceeded, each.row, after - each.least - each.spread->max_skew};
+  std::vector<Watch> counts(const TaskClass& task, const TaskShape& running) const override {
+    std::vector<Watch> out;
+    const auto& spreads = task.spec().spreads;
+    for (std::size_t at = 0; at < spreads.size(); ++at) {
+      if (!spreads[at].required) continue;
+      if (counts_for(spreads[at].tasks, {}, task.spec(), running)) out.push_back(watch(task, at));
+    }
+    return out;
+  }
+
+  bool counts_on(const TaskClass& task, const Watch& watch, const Node& node) const override {
+    const Spread& spread = task.spec().spreads[watch.number];
+    if (!node.present) return false;
+    // A node without the key of another spread can never be its place, nor a cordoned one now.
+    for (const Spread& each : task.spec().spreads) {
+      if (each.required && domain_name(node, each.topology_key).empty()) return false;
+    }
+    if (spread.honor_node_affinity && !selects(task.spec(), node)) return false;
+    return !spread.honor_node_taints || (!node.cordoned && untolerated(task.spec(), node) < 0);
+  }
+
+  Reject check(const TaskClass& task, const View&, NodeIndex node) const override {
+    for (const Tally& tally : task.tallies) {
+      if (&tally.owner() != this) continue;
+      const std::uint32_t row = tally.watch().number;
+      const Spread& spread = task.spec().spreads[row];
+      if (!tally.in_domain(node)) return {Reason::spread_exceeded, row};
+      // With fewer domains than asked for, an empty one is imagined.
+      const std::uint32_t least = tally.domains() < spread.min_domains ? 0 : tally.least();
+      const std::uint32_t after = tally.at(node) + (tally.counts_self() ? 1 : 0);
+      if (after > least + spread.max_skew) {
+        return {Reason::spread_exceeded, row, after - least - spread.max_skew};
       }
     }
     return {};
+  }
+
+ private:
+  static Watch watch(const TaskClass& task, std::size_t row) {
+    return {static_cast<std::uint32_t>(row), task.spec().spreads[row].topology_key};
   }
 };
 

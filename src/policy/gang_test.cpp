@@ -166,6 +166,102 @@ TEST_F(GangTest, AlternativesAreTriedInOrder) {
   EXPECT_EQ(plan.actions[0].devices.size(), 2U);
 }
 
+// The first role's best nodes are the only ones for the second: what the quick search misses, the
+// exact one finds.
+TEST_F(GangTest, ARoleLeavesTheOnlyNodesOfAnother) {
+  NodeSpec large = test::node("large", {.cpu = 8'000, .gpus = 1});
+  NodeSpec small = test::node("small", {.cpu = 4'000, .gpus = 2});
+  world_.apply(NodeReported{large});
+  world_.apply(NodeReported{small});
+  RoleSpec first = role(1, 1);
+  first.alternatives = {test::task(3000, 1)};
+  RoleSpec second = role(1, 1);
+  second.alternatives = {test::task(7000, 1), test::task(2500, 2)};
+  submit({.groups = {{.roles = {first, second}}}});
+  EXPECT_EQ(decide().actions.size(), 2U);
+}
+
+// Within one rack no greedy order works, yet the wish for one rack comes true.
+TEST_F(GangTest, AWishComesTrueWhereItCan) {
+  add_racks({2, 2});
+  RoleSpec halves = role(3, 4);
+  RoleSpec whole = role(1, 8);
+  whole.alternatives = {test::task(1000, 8), test::task(40'000, 4)};
+  submit({.groups = {{.closeness = {"rack", false}, .roles = {halves, whole}}}});
+  const Plan plan = decide();
+  EXPECT_EQ(plan.actions.size(), 4U);
+  EXPECT_EQ(labels_of(plan, "rack").size(), 1U);
+}
+
+// Affinity makes the order of tasks matter: who is to be near must be there first.
+TEST_F(GangTest, TheOneToBeNearGoesFirst) {
+  add_racks({2});
+  RoleSpec follower = role(1, 1);
+  follower.alternatives[0].affinities = {
+      {.tasks = {{{"app", Operator::in, {"db"}}}}, .topology_key = "host"}};
+  RoleSpec leader = role(1, 1);
+  leader.alternatives[0].labels.set("app", "db");
+  submit({.groups = {{.roles = {follower, leader}}}});
+  const Plan plan = decide();
+  ASSERT_EQ(plan.actions.size(), 2U);
+  EXPECT_EQ(plan.actions[0].node, plan.actions[1].node);
+}
+
+// Two shares of different cards each: the cards with most room serve several tasks.
+TEST_F(GangTest, SharesOfSeveralCardsAreDealtOut) {
+  NodeSpec node = test::node("n", {.gpus = 3});
+  world_.apply(NodeReported{node});
+  world_.submit(test::job(test::task(1000, 1, 500)));
+  world_.submit(test::job(test::task(1000, 1, 500)));
+  decide();
+  world_.submit(test::job(test::task(1000, 2, 500), 2));
+  const Plan plan = decide();
+  EXPECT_EQ(plan.actions.size(), 2U);
+  EXPECT_FALSE(plan.decisions.front().search_limit);
+}
+
+// Counting cannot refute it and the units do not suffice: it waits, and says why.
+TEST_F(GangTest, SaysWhenTheSearchGaveUp) {
+  add_racks({40, 40});
+  RoleSpec first = role(30, 8);
+  RoleSpec second = role(30, 8);
+  second.alternatives = {test::task(2000, 8)};
+  for (int at = 0; at < 40; ++at)
+    world_.apply(DeviceHealthChanged{"r1n" + std::to_string(at), 0, Health::failed});
+  submit({.groups = {{.roles = {first, second}}}});
+  const Plan plan = decide();
+  EXPECT_TRUE(plan.actions.empty());
+  EXPECT_TRUE(plan.decisions.front().search_limit);
+  submit({.groups = {{.roles = {role(41, 8)}}}});
+  EXPECT_FALSE(decide().decisions.front().search_limit);
+}
+
+// A gang without a minimum starts where at least one of it finds room.
+TEST_F(GangTest, WithoutAMinimumOneTaskIsEnough) {
+  add_racks({1, 2});
+  world_.apply(NodeCordoned{"r0n0", true});
+  RoleSpec any = role(4, 8);
+  any.min = 0;
+  submit({.groups = {{.closeness = {"rack", true}, .roles = {any}}}});
+  const Plan plan = decide();
+  EXPECT_EQ(plan.actions.size(), 2U);
+  EXPECT_EQ(labels_of(plan, "rack"), std::set<std::string>{"r1"});
+}
+
+// The limit refuses the first alternative; raising it must wake who sleeps for lack of places.
+TEST_F(GangTest, ARaisedLimitWakesWhoChoseAmongAlternatives) {
+  world_.apply(NodeReported{test::node("n", {.cpu = 2'000})});
+  world_.apply(QueueSet{{.name = "small", .limit = {{"gpu", 1}}}});
+  RoleSpec either = role(1, 2);
+  either.alternatives = {test::task(1000, 2), test::task(9000, 1)};
+  JobSpec spec{.name = "gang", .queue = "small"};
+  spec.gangs = {std::make_shared<const GangSpec>(GangSpec{.groups = {{.roles = {either}}}})};
+  world_.submit(std::make_shared<const JobSpec>(std::move(spec)));
+  EXPECT_TRUE(decide().actions.empty());
+  world_.apply(QueueSet{{.name = "small", .limit = {{"gpu", 2}}}});
+  EXPECT_EQ(decide().actions.size(), 1U);
+}
+
 // Cards that must share a fast link.
 TEST_F(GangTest, DevicesOfOneIsland) {
   NodeSpec node = test::node("n");

@@ -5,11 +5,47 @@
 namespace tutti {
 namespace {
 
+/// How full something is, in thousandths, by a multiplication instead of a division.
+///
+/// Exact, rounded down, for capacities below 2^20; larger ones lose their low bits first. With
+/// c < 2^20 and n <= 1000 c, m = floor(2^50 / c) + 1 gives floor(n / c) = n * m >> 50, because
+/// n * (m * c - 2^50) <= 1000 c^2 < 2^50; and n * m stays below 2^61.
+class Fullness {
+ public:
+  explicit Fullness(std::int64_t capacity) {
+    while (capacity >> shift_ >= limit) ++shift_;
+    capacity_ = std::max<std::int64_t>(capacity, 0) >> shift_;
+    if (capacity_ > 0)
+      factor_ = (std::uint64_t{1} << bits) / static_cast<std::uint64_t>(capacity_) + 1;
+  }
+  Permille with(std::int64_t left) const {
+    const std::int64_t used = std::clamp<std::int64_t>(capacity_ - (left >> shift_), 0, capacity_);
+    return static_cast<Permille>(static_cast<std::uint64_t>(used) * 1000 * factor_ >> bits);
+  }
+
+ private:
+  static constexpr unsigned bits = 50;
+  static constexpr std::int64_t limit = std::int64_t{1} << 20;
+  std::int64_t capacity_ = 0;
+  std::uint64_t factor_ = 0;  ///< Without capacity, 0: never full.
+  unsigned shift_ = 0;
+};
+
 /// The dominant used share after placement: of cpu, memory or accelerators, whichever is larger.
 class Pack final : public Score {
  public:
-  /// `sign` +1 prefers full nodes, -1 empty ones.
-  Pack(std::string_view name, bool prefer_full) : name_(name), prefer_full_(prefer_full) {}
+  /// The name says which nodes are preferred.
+  Pack(std::string_view name, bool prefer_full, const Fleet& fleet)
+      : name_(name), prefer_full_(prefer_full) {
+    for (std::size_t at = 0; at < fleet.size(); ++at) {
+      const NodeIndex node(at);
+      const Resources& capacity = fleet.node(node).capacity;
+      const auto devices = static_cast<std::int64_t>(fleet.devices(node).size());
+      nodes_.push_back({.cpu = Fullness(capacity.get(lane::cpu)),
+                        .memory = Fullness(capacity.get(lane::memory)),
+                        .devices = Fullness(devices * DeviceRequest::whole)});
+    }
+  }
   std::string_view name() const override { return name_; }
   Depends depends_on() const override { return Depends::class_and_node; }
 
@@ -22,37 +58,35 @@ class Pack final : public Score {
     }
     for (std::size_t at = 0; at < nodes.size(); ++at) {
       const NodeIndex node = nodes[at];
-      const Resources& capacity = view.fleet().node(node).capacity;
-      const auto devices = static_cast<std::int64_t>(view.fleet().devices(node).size());
-      const Permille full =
-          std::max({used(capacity.get(lane::cpu), view.usage.free(node, lane::cpu) - demand.cpu),
-                    used(capacity.get(lane::memory), view.usage.free(node, lane::memory) - memory),
-                    used(devices * DeviceRequest::whole, open_on(view, node) - demand.total())});
+      const PerNode& fullness = nodes_[node.value()];
+      const std::span<const std::int64_t> free = view.usage.free(node);
+      const Permille full = std::max({fullness.cpu.with(free[lane::cpu.value()] - demand.cpu),
+                                      fullness.memory.with(free[lane::memory.value()] - memory),
+                                      fullness.devices.with(open_on(view, node) - demand.total())});
       out[at] = prefer_full_ ? full : static_cast<Permille>(1000 - full);
     }
   }
 
  private:
-  static Permille used(std::int64_t capacity, std::int64_t left) {
-    if (capacity <= 0) return 0;
-    // Dividing first where the product could overflow loses less than a thousandth.
-    const std::int64_t unit = capacity > std::int64_t{1} << 50 ? 1 << 20 : 1;
-    const std::int64_t value = (capacity / unit - left / unit) * 1000 / (capacity / unit);
-    return static_cast<Permille>(std::clamp<std::int64_t>(value, 0, 1000));
-  }
+  struct PerNode {
+    Fullness cpu;
+    Fullness memory;
+    Fullness devices;
+  };
 
   std::string_view name_;
   bool prefer_full_;
+  std::vector<PerNode> nodes_;
 };
 
 }  // namespace
 
-std::unique_ptr<const Score> make_pack(Arguments, const State&) {
-  return std::make_unique<Pack>("pack", true);
+std::unique_ptr<const Score> make_pack(Arguments, const State& state) {
+  return std::make_unique<Pack>("pack", true, state.fleet());
 }
 
-std::unique_ptr<const Score> make_spread(Arguments, const State&) {
-  return std::make_unique<Pack>("spread", false);
+std::unique_ptr<const Score> make_spread(Arguments, const State& state) {
+  return std::make_unique<Pack>("spread", false, state.fleet());
 }
 
 }  // namespace tutti

@@ -1,6 +1,7 @@
 /// Preferred: what a task would like, beside what it needs: nodes, the company of other tasks, even
 /// spread, and no taint that asks to be left alone.
 #include "policy/domains.h"
+#include "policy/eligible.h"
 #include "policy/makers.h"
 
 namespace tutti {
@@ -8,11 +9,16 @@ namespace {
 
 class Preferred final : public Score {
  public:
+  explicit Preferred(const Fleet& fleet) {
+    for (std::size_t at = 0; at < fleet.size(); ++at) {
+      some_reluctant_ |= fleet.node(NodeIndex(at)).reluctant();
+    }
+  }
   std::string_view name() const override { return "preferred"; }
   Depends depends_on() const override { return Depends::class_and_node; }
 
   bool concerns(const TaskClass& task) const override {
-    return !task.spec().preferred_nodes.empty() || looks_at_others(task);
+    return some_reluctant_ || !task.spec().preferred_nodes.empty() || looks_at_others(task);
   }
   bool looks_at_others(const TaskClass& task) const override {
     for (const TaskAffinity& term : task.spec().affinities) {
@@ -40,6 +46,7 @@ class Preferred final : public Score {
       counts.push_back(count_by_domain(view, spread.topology_key, spread.tasks, {}, task.spec()));
       weights += spread.required ? 0 : spread_weight;
     }
+    weights += some_reluctant_ ? taint_weight : 0;
     weights = std::max<std::int64_t>(weights, 1);
     for (std::size_t at = 0; at < nodes.size(); ++at) {
       const std::int64_t sum = fulfilled(task.spec(), view.fleet().node(nodes[at]), counts);
@@ -49,6 +56,7 @@ class Preferred final : public Score {
 
  private:
   static constexpr std::int64_t spread_weight = 50;  ///< Of a wish for even spread, among 1..100.
+  static constexpr std::int64_t taint_weight = 50;   ///< Of all taints of a node together.
 
   static std::int64_t fulfilled(const TaskShape& task, const Node& node,
                                 const std::vector<DomainCounts>& counts) {
@@ -56,6 +64,7 @@ class Preferred final : public Score {
     for (const PreferredNodes& wish : task.preferred_nodes) {
       if (wish.nodes.matches(node.labels)) sum += wish.weight;
     }
+    if (unwelcome(task, node) > 0) sum -= taint_weight;
     std::size_t next = 0;
     for (const TaskAffinity& term : task.affinities) {
       const auto found = counts[next].find(domain_name(node, term.topology_key));
@@ -74,12 +83,14 @@ class Preferred final : public Score {
     }
     return sum;
   }
+
+  bool some_reluctant_ = false;  ///< Some node has a taint that asks to be spared.
 };
 
 }  // namespace
 
-std::unique_ptr<const Score> make_preferred(Arguments, const State&) {
-  return std::make_unique<Preferred>();
+std::unique_ptr<const Score> make_preferred(Arguments, const State& state) {
+  return std::make_unique<Preferred>(state.fleet());
 }
 
 }  // namespace tutti

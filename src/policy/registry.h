@@ -43,7 +43,7 @@ struct PolicyRecipe {
   std::vector<ScoreRecipe> scores;
   std::string device_score;         ///< Empty: the first score.
   bool learn_mix = false;           ///< The target mix is counted from arrivals, not given.
-  std::uint32_t learn_every = 256;  ///< Arrivals after which a learned mix is set anew.
+  std::uint32_t learn_every = 256;  ///< The most arrivals between two looks at a learned mix.
   AlternativeChoice alternatives = AlternativeChoice::in_order;
   friend bool operator==(const PolicyRecipe&, const PolicyRecipe&) = default;
 };

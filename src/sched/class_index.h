@@ -28,11 +28,7 @@ class ClassIndex {
 
   /// The node with the highest rating, the lowest index among equals; none when none fits.
   NodeIndex best() const;
-  bool any() const { return !top_.empty() && best().valid(); }
   std::size_t size() const { return size_; }
-
-  /// Position in the workspace's log of changed nodes up to which the ratings are true.
-  std::uint64_t seen = 0;
 
  private:
   static constexpr std::size_t fan = 32;

@@ -22,7 +22,6 @@ TEST(ClassIndexTest, IsEmptyAtFirst) {
   ClassIndex index;
   index.reset(100);
   EXPECT_FALSE(index.best().valid());
-  EXPECT_FALSE(index.any());
   index.reset(0);
   EXPECT_FALSE(index.best().valid());
 }

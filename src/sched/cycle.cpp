@@ -26,6 +26,10 @@ void repair(Txn& txn, GangIndex index) {
   }
 }
 
+QueueIndex queue_of(const State& state, GangIndex gang) {
+  return state.jobs()[state.gangs()[gang].job].queue;
+}
+
 Decision decide(Txn& txn, GangIndex index) {
   const State& state = txn.state();
   Decision decision{.gang = index, .job = state.jobs()[state.gangs()[index].job].id};
@@ -34,7 +38,9 @@ Decision decide(Txn& txn, GangIndex index) {
     return decision;
   }
   const Txn::Mark mark = txn.mark();
-  if (place_gang(txn, index) && txn.mark() > mark) {
+  const Placing placing = place_gang(txn, index);
+  decision.search_limit = placing.search_limit;
+  if (placing && txn.mark() > mark) {
     decision.outcome = Outcome::placed;
   } else {
     txn.rollback(mark);  // All of the gang, or none of it.
@@ -72,6 +78,9 @@ Plan Cycle::run(const State& state, Workspace& workspace) const {
       pending.stays_awake();
     } else {
       pending.sleeps(decision.wakes_on);
+      // It may be a limit that stopped the last of its tasks, or refused an alternative that had
+      // room.
+      if (txn.limited(queue_of(state, gang))) pending.sleeps(Wake::queue_freed);
     }
   }
   pending.finish();

@@ -4,7 +4,7 @@
 
 #include "sched/fit.h"
 #include "sched/gang.h"
-#include "sched/gang_search.h"
+#include "sched/ideal_node.h"
 #include "sched/workspace.h"
 
 namespace tutti {
@@ -25,20 +25,6 @@ Reject why(const TaskClass& task, const View& view, const PolicySet& policies, N
   if (const Reject reject = ask(true); !reject.ok()) return reject;
   if (const Reject reject = fit_reject(task, view, node); !reject.ok()) return reject;
   return ask(false);
-}
-
-/// Thousandths of what is asked for that are missing; only amounts can be nearly enough.
-std::int64_t distance(const TaskClass& task, const Reject& reject) {
-  std::int64_t asked = 0;
-  if (reject.reason == Reason::devices_busy) {
-    asked = task.spec().devices[reject.detail].count;
-  } else if (reject.reason == Reason::lane_short) {
-    for (const Resources::Amount& part : task.row->request) {
-      if (part.lane.value() == reject.detail) asked = part.amount;
-    }
-  }
-  if (asked == 0) return INT64_MAX;
-  return static_cast<std::int64_t>(static_cast<__int128>(reject.shortfall) * 1000 / asked);
 }
 
 void count(Explanation& out, const Reject& reject) {
@@ -73,22 +59,24 @@ void look_at_nodes(Explanation& out, const TaskClass& task, const View& view,
   std::ranges::stable_sort(out.counts, std::ranges::greater{}, &Explanation::Count::nodes);
 }
 
-/// Would the gang start, or grow, if nothing else ran?
-bool fits_when_empty(const State& state, const PolicyFactory& factory, GangIndex gang) {
-  Workspace empty(factory);
-  empty.sync(state);
-  for (std::size_t at = 0; at < state.tasks().size(); ++at) {
-    const Task& task = state.tasks()[TaskIndex(at)];
-    if (!task.gang.valid() || !holds(task.phase) || task.gang == gang) continue;
-    empty.release(state, task.shape, task.node, task.devices);
+/// Takes the best place for one task of the role, by the first alternative that finds one.
+bool hold_one(Txn& txn, const GangShape::Role& role) {
+  Workspace& workspace = txn.workspace();
+  const PolicySet& policies = workspace.policies();
+  for (const ShapeIndex shape : role.alternatives) {
+    const NodeIndex node = workspace.best(txn.state(), shape);
+    if (!node.valid()) continue;
+    workspace.hold(txn.state(), shape, node,
+                   choose_devices(workspace.task_class(txn.state(), shape), txn.view(), node,
+                                  *policies.scores[policies.device_score].score));
+    return true;
   }
-  Txn txn(state, empty);
-  return place_gang(txn, gang) && txn.size() > 0;
+  return false;
 }
 
 }  // namespace
 
-Explanation explain(const State& state, const PolicyFactory& factory, GangIndex index) {
+Explanation reasons(const State& state, const PolicyFactory& factory, GangIndex index) {
   Explanation out;
   Workspace workspace(factory);
   workspace.sync(state);
@@ -101,17 +89,7 @@ Explanation explain(const State& state, const PolicyFactory& factory, GangIndex 
   // As many tasks as find places one by one; the first that finds none is the one to explain.
   for (const GangShape::Role& role : shape.roles) {
     std::uint32_t stand = 0;
-    while (stand < role.min) {
-      const ShapeIndex wanted = role.alternatives.front();
-      const NodeIndex node = workspace.best(state, wanted);
-      if (!node.valid()) break;
-      const TaskClass& task = workspace.task_class(state, wanted);
-      const PolicySet& policies = workspace.policies();
-      workspace.hold(
-          state, wanted, node,
-          choose_devices(task, txn.view(), node, *policies.scores[policies.device_score].score));
-      ++stand;
-    }
+    while (stand < role.min && hold_one(txn, role)) ++stand;
     out.placed += stand;
     if (stand == role.min) continue;
     out.shape = role.alternatives.front();
@@ -120,7 +98,14 @@ Explanation explain(const State& state, const PolicyFactory& factory, GangIndex 
   Workspace now(factory);
   now.sync(state);
   look_at_nodes(out, now.task_class(state, out.shape), now.view(state), now.policies());
-  if (!fits_when_empty(state, factory, index)) out.outcome = Outcome::never;
+  return out;
+}
+
+Explanation explain(const State& state, const PolicyFactory& factory, GangIndex index) {
+  Explanation out = reasons(state, factory, index);
+  Unblocking unblocking = unblock(state, factory, index);
+  if (unblocking.never) out.outcome = Outcome::never;
+  out.unblock = std::move(unblocking.facts);
   return out;
 }
 
@@ -185,6 +170,13 @@ std::string to_text(const State& state, const Explanation& explanation) {
     out += "  nearest: " + state.fleet().node(explanation.nearest).name + " lacks " +
            std::to_string(miss.shortfall) + " " + what + "\n";
   }
+  constexpr std::size_t most = 8;
+  const std::size_t facts = explanation.unblock.size();
+  if (facts > 0) out += "  it would start if\n";
+  for (std::size_t at = 0; at < std::min(facts, most); ++at) {
+    out += "    " + to_text(state, explanation.unblock[at]) + "\n";
+  }
+  if (facts > most) out += "    and " + std::to_string(facts - most) + " more like these\n";
   return out;
 }
 

@@ -1,6 +1,11 @@
 /// Why a gang waits: counts per reason over all nodes, the nearest miss, and whether it can ever
 /// run.
 ///
+/// The reason that counts for a node is the first in this order: it is gone; cordoned; its labels,
+/// taints, software; amounts, lane by lane; devices, request by request; ports, affinity, spread.
+/// `never`: not even on the emptied, healthy fleet, with the tasks of other jobs that it must be
+/// near at hand.
+///
 /// Computed on request, from State alone; decisions themselves carry no text.
 #pragma once
 
@@ -10,6 +15,7 @@
 
 #include "sched/plan.h"
 #include "sched/policy.h"
+#include "sched/unblock.h"
 
 namespace tutti {
 
@@ -28,9 +34,14 @@ struct Explanation {
   std::uint32_t fitting = 0;  ///< Nodes that would take one task of the shape.
   NodeIndex nearest;          ///< The node that lacks least; none when no node lacks an amount.
   Reject nearest_miss;
+  std::vector<Unblock> unblock;  ///< What would make it start, all of it together.
 };
 
-/// REQUIRES: the gang waits. O(nodes * filters), and a trial on the emptied fleet.
+/// All but `unblock`, and whether it ever fits: `outcome` is waits. REQUIRES: the gang waits.
+/// O(nodes * filters).
+Explanation reasons(const State& state, const PolicyFactory& factory, GangIndex gang);
+
+/// All of it. REQUIRES: the gang waits. O(nodes * filters), and the trials of sched/unblock.h.
 Explanation explain(const State& state, const PolicyFactory& factory, GangIndex gang);
 
 /// "gpu-7 lacks 1 device", "12 nodes  not enough cpu": one reason in the words of its owner.

@@ -1,7 +1,9 @@
 #include "sched/fit.h"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
+#include <utility>
 
 #include "base/check.h"
 
@@ -104,6 +106,67 @@ void order_by_vicinity(const View& view, NodeIndex node, const DeviceRequest& re
   for (std::size_t at = 0; at < ranked.size(); ++at) ordinals[at] = ranked[at].second;
 }
 
+/// Shares of the request that one device has room for, at most `most`.
+std::int64_t shares_of(const Usage& usage, const DeviceRequest& request, const Hold& hold,
+                       std::uint32_t row, std::int64_t most) {
+  if (!enough(usage, request, hold, row)) return 0;
+  if (!request.shared()) return 1;
+  std::int64_t shares = most;
+  if (hold.compute_permille > 0) {
+    shares = std::min<std::int64_t>(shares, usage.open_permille()[row] / hold.compute_permille);
+  }
+  if (hold.memory_mib > 0) {
+    shares = std::min<std::int64_t>(shares, usage.open_mib()[row] / hold.memory_mib);
+  }
+  return shares;
+}
+
+/// How many tasks can each take one share of `count` different devices.
+std::int64_t deal(const std::vector<std::int64_t>& shares, std::int64_t count) {
+  std::int64_t tasks = std::accumulate(shares.begin(), shares.end(), std::int64_t{0}) / count;
+  while (true) {
+    // No device serves a task twice.
+    std::int64_t sum = 0;
+    for (const std::int64_t each : shares) sum += std::min(each, tasks);
+    if (sum >= tasks * count) return tasks;
+    tasks = sum / count;
+  }
+}
+
+/// How many tasks side by side find devices for one of their requests, at most `most`.
+std::int64_t device_slots(const TaskClass& task, const View& view, NodeIndex node, unsigned number,
+                          std::int64_t most) {
+  const DeviceRequest& request = task.spec().devices[number];
+  const Fleet& fleet = view.fleet();
+  const TypeIndex type = fleet.uniform_type(node);
+  if (type.valid() && !request.shared() && !request.closeness.required) {
+    const bool ours = task.row->hold[type.value()].request == number;
+    return ours ? std::min<std::int64_t>(most, view.usage.offer(node).whole_open / request.count)
+                : 0;
+  }
+  const auto devices = fleet.devices(node);
+  std::vector<std::int64_t> shares(devices.size());
+  for (std::size_t at = 0; at < devices.size(); ++at) {
+    const auto row = static_cast<std::uint32_t>(fleet.device_begin(node) + at);
+    const Hold& hold = task.row->hold[fleet.device_type(row).value()];
+    if (hold.request == number) shares[at] = shares_of(view.usage, request, hold, row, most);
+  }
+  if (!request.closeness.required) return std::min(most, deal(shares, request.count));
+  std::int64_t sum = 0;
+  for (std::size_t at = 0; at < devices.size(); ++at) {
+    if (shares[at] == 0) continue;
+    std::vector<std::int64_t> near;
+    const std::uint32_t here = vicinity(request, devices[at]);
+    for (std::size_t other = at; other < devices.size(); ++other) {
+      if (vicinity(request, devices[other]) == here) {
+        near.push_back(std::exchange(shares[other], 0));
+      }
+    }
+    sum += deal(near, request.count);
+  }
+  return std::min(most, sum);
+}
+
 }  // namespace
 
 bool fits(const TaskClass& task, const View& view, NodeIndex node) {
@@ -136,29 +199,13 @@ Reject fit_reject(const TaskClass& task, const View& view, NodeIndex node) {
 
 std::uint32_t slots(const TaskClass& task, const View& view, NodeIndex node, std::uint32_t most) {
   if (!fits(task, view, node)) return 0;
-  std::int64_t count = most;
+  // A port is for one.
+  std::int64_t count = task.spec().ports.empty() ? most : 1;
   for (const Resources::Amount& part : task.row->request) {
     count = std::min(count, view.usage.free(node, part.lane) / part.amount);
   }
-  const Fleet& fleet = view.fleet();
-  for (unsigned number = 0; number < task.spec().devices.size(); ++number) {
-    const DeviceRequest& request = task.spec().devices[number];
-    std::int64_t shares = 0;
-    for (std::uint32_t row = fleet.device_begin(node); row < fleet.device_end(node); ++row) {
-      const Hold& hold = task.row->hold[fleet.device_type(row).value()];
-      if (hold.request != number || !enough(view.usage, request, hold, row)) continue;
-      std::int64_t here = request.shared() ? most : 1;
-      if (request.shared() && hold.compute_permille > 0) {
-        here =
-            std::min<std::int64_t>(here, view.usage.open_permille()[row] / hold.compute_permille);
-      }
-      if (request.shared() && hold.memory_mib > 0) {
-        here = std::min<std::int64_t>(here, view.usage.open_mib()[row] / hold.memory_mib);
-      }
-      // Tasks that take several devices each cannot use more shares of one than there are tasks.
-      shares += here;
-    }
-    count = std::min(count, shares / request.count);
+  for (unsigned number = 0; number < task.spec().devices.size() && count > 0; ++number) {
+    count = device_slots(task, view, node, number, count);
   }
   return static_cast<std::uint32_t>(count);
 }
@@ -196,6 +243,99 @@ DeviceSet choose_devices(const TaskClass& task, const View& view, NodeIndex node
     for (unsigned at = 0; at < request.count; ++at) chosen.add(ordinals[at]);
   }
   return chosen;
+}
+
+namespace {
+
+/// Devices of one node that nobody can tell apart.
+struct Alike {
+  std::uint32_t vicinity = 0;  ///< 0 where the request does not ask for closeness.
+  std::vector<std::uint8_t> ordinals;
+};
+
+std::vector<Alike> alike(const TaskClass& task, const View& view, NodeIndex node, unsigned number) {
+  const DeviceRequest& request = task.spec().devices[number];
+  const Fleet& fleet = view.fleet();
+  std::vector<std::uint8_t> ordinals;
+  candidates(task, view, node, number, ordinals);
+  const auto look = [&](std::uint8_t ordinal) {
+    const std::uint32_t row = fleet.device_begin(node) + ordinal;
+    const Device& device = fleet.device(row);
+    return std::tuple(view.usage.open_permille()[row], view.usage.open_mib()[row],
+                      fleet.device_type(row), device.island, device.numa);
+  };
+  std::ranges::stable_sort(ordinals, {}, look);
+  std::vector<Alike> out;
+  for (std::size_t at = 0; at < ordinals.size(); ++at) {
+    if (at == 0 || look(ordinals[at]) != look(ordinals[at - 1])) {
+      const Device& device = fleet.devices(node)[ordinals[at]];
+      out.push_back({request.closeness.required ? vicinity(request, device) : 0, {}});
+    }
+    out.back().ordinals.push_back(ordinals[at]);
+  }
+  return out;
+}
+
+/// Enumerates the choices of one task on one node, request by request, kind by kind.
+class Choices {
+ public:
+  Choices(const TaskClass& task, const View& view, NodeIndex node, std::size_t most,
+          std::vector<DeviceSet>& out)
+      : task_(task), most_(most), out_(out) {
+    for (unsigned number = 0; number < task.spec().devices.size(); ++number) {
+      kinds_.push_back(alike(task, view, node, number));
+    }
+  }
+
+  bool run() {
+    choose(0, DeviceSet());
+    return complete_;
+  }
+
+ private:
+  void choose(std::size_t request, const DeviceSet& chosen) {
+    if (request == kinds_.size()) {
+      complete_ &= out_.size() < most_;
+      if (complete_) out_.push_back(chosen);
+      return;
+    }
+    take(request, 0, task_.spec().devices[request].count, chosen);
+  }
+
+  /// Takes `left` more devices for the request, of kinds from `from` on.
+  void take(std::size_t request, std::size_t from, std::size_t left, const DeviceSet& chosen) {
+    if (!complete_) return;
+    if (left == 0) return choose(request + 1, chosen);
+    const std::size_t count = task_.spec().devices[request].count;
+    for (std::size_t kind = from; kind < kinds_[request].size(); ++kind) {
+      const Alike& here = kinds_[request][kind];
+      if (left == count) {
+        home_ = here.vicinity;
+      } else if (here.vicinity != home_) {
+        continue;
+      }
+      DeviceSet more = chosen;
+      for (std::size_t took = 1; took <= std::min(left, here.ordinals.size()); ++took) {
+        more.add(here.ordinals[took - 1]);
+        take(request, kind + 1, left - took, more);
+        home_ = here.vicinity;  // A later request may have had another one.
+      }
+    }
+  }
+
+  const TaskClass& task_;
+  std::size_t most_;
+  std::vector<DeviceSet>& out_;
+  std::vector<std::vector<Alike>> kinds_;  ///< By request.
+  std::uint32_t home_ = 0;
+  bool complete_ = true;
+};
+
+}  // namespace
+
+bool device_choices(const TaskClass& task, const View& view, NodeIndex node, std::size_t most,
+                    std::vector<DeviceSet>& out) {
+  return Choices(task, view, node, most, out).run();
 }
 
 }  // namespace tutti

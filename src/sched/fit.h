@@ -27,7 +27,8 @@ bool fits(const TaskClass& task, const View& view, NodeIndex node);
 /// The first thing that is missing. Lanes come before devices, lower ones first.
 Reject fit_reject(const TaskClass& task, const View& view, NodeIndex node);
 
-/// How many such tasks the node could take side by side, at most `most`.
+/// How many such tasks the node could take side by side by its capacity alone, at most `most`: what
+/// filters say of a second task is not asked.
 std::uint32_t slots(const TaskClass& task, const View& view, NodeIndex node, std::uint32_t most);
 
 /// Ordinals of the devices that could serve the request alone: of a matching type, offered, with
@@ -40,5 +41,11 @@ void candidates(const TaskClass& task, const View& view, NodeIndex node, unsigne
 /// REQUIRES: fits(task, view, node).
 DeviceSet choose_devices(const TaskClass& task, const View& view, NodeIndex node,
                          const Score& score);
+
+/// Sets of devices that the task could take on this node, one for each way that makes a difference
+/// to anyone, used devices first. False when there are more than `most`, which then are left out.
+/// REQUIRES: fits(task, view, node).
+bool device_choices(const TaskClass& task, const View& view, NodeIndex node, std::size_t most,
+                    std::vector<DeviceSet>& out);
 
 }  // namespace tutti

@@ -1,5 +1,7 @@
 #include "sched/gang.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "sched/gang_search.h"
 
@@ -10,10 +12,59 @@ std::uint32_t standing(const State& state, const Gang& gang, const GangShape::Ro
   std::uint32_t count = 0;
   for (std::uint32_t offset = 0; offset < role.count; ++offset) {
     const TaskIndex task(gang.first_task.value() + role.first_task + offset);
-    const TaskPhase phase = state.tasks()[task].phase;
-    if (phase != TaskPhase::pending && phase != TaskPhase::stopping) ++count;
+    if (stands(state.tasks()[task].phase)) ++count;
   }
   return count;
+}
+
+std::int64_t amount_of(const ShapeRow& row, Lane lane) {
+  for (const Resources::Amount& part : row.request) {
+    if (part.lane == lane) return part.amount;
+  }
+  return 0;
+}
+
+std::int64_t least_of(const State& state, const GangShape::Role& role, Lane lane) {
+  std::int64_t least = INT64_MAX;
+  for (const ShapeIndex shape : role.alternatives) {
+    least = std::min(least, amount_of(state.shape(shape), lane));
+  }
+  return least;
+}
+
+std::int64_t least_gpus(const State& state, const GangShape::Role& role) {
+  std::int64_t least = INT64_MAX;
+  for (const ShapeIndex shape : role.alternatives) {
+    least = std::min(least, state.shape(shape).gpu_milli);
+  }
+  return least;
+}
+
+/// Would what the gang lacks at least exceed the limit of this very queue? It is judged resource by
+/// resource: of each it needs the least that some alternative takes.
+bool exceeds(Txn& txn, GangIndex index, QueueIndex queue_index) {
+  const State& state = txn.state();
+  const Gang& gang = state.gangs()[index];
+  const Queue& queue = state.queue(queue_index);
+  QueueUsage wanted;
+  wanted.lanes.resize(state.fleet().lanes().size());
+  for (const GangShape::Role& role : state.gang_shape(gang.shape).roles) {
+    const std::uint32_t there = standing(state, gang, role);
+    const std::int64_t missing = role.min > there ? role.min - there : 0;
+    for (std::size_t at = 0; at < queue.limit.size(); ++at) {
+      if (queue.limit[at] >= 0) wanted.lanes[at] += missing * least_of(state, role, Lane(at));
+    }
+    wanted.gpu_milli += missing * least_gpus(state, role);
+  }
+  const QueueUsage& used = txn.workspace().queue_usage()[queue_index.value()];
+  for (std::size_t at = 0; at < queue.limit.size(); ++at) {
+    // What it does not ask for cannot hold it up.
+    if (queue.limit[at] < 0 || wanted.lanes[at] == 0) continue;
+    const std::int64_t there = at < used.lanes.size() ? used.lanes[at] : 0;
+    if (there + wanted.lanes[at] > queue.limit[at]) return true;
+  }
+  return queue.gpu_milli_limit >= 0 && wanted.gpu_milli > 0 &&
+         used.gpu_milli + wanted.gpu_milli > queue.gpu_milli_limit;
 }
 
 }  // namespace
@@ -29,7 +80,7 @@ bool whole(const State& state, GangIndex index) {
 bool looks_at_others(const State& state, Workspace& workspace, GangIndex index) {
   for (const GangShape::Role& role : state.gang_shape(state.gangs()[index].shape).roles) {
     for (const ShapeIndex shape : role.alternatives) {
-      if (workspace.follows_others(state, shape)) return true;
+      if (workspace.opened_by_others(state, shape)) return true;
     }
   }
   return false;
@@ -37,27 +88,13 @@ bool looks_at_others(const State& state, Workspace& workspace, GangIndex index) 
 
 bool over_limit(Txn& txn, GangIndex index) {
   const State& state = txn.state();
-  const Gang& gang = state.gangs()[index];
-  const QueueIndex queue_index = state.jobs()[gang.job].queue;
-  const Queue& queue = state.queue(queue_index);
-  if (queue.spec.limit.empty()) return false;
-  QueueUsage wanted = txn.workspace().queue_usage()[queue_index.value()];
-  wanted.lanes.resize(state.fleet().lanes().size());
-  for (const GangShape::Role& role : state.gang_shape(gang.shape).roles) {
-    const std::uint32_t there = standing(state, gang, role);
-    const std::int64_t missing = role.min > there ? role.min - there : 0;
-    const ShapeRow& row = state.shape(role.alternatives.front());
-    for (const Resources::Amount& part : row.request) {
-      wanted.lanes[part.lane.value()] += missing * part.amount;
-    }
-    wanted.gpu_milli += missing * row.gpu_milli;
+  QueueIndex queue = state.jobs()[state.gangs()[index].job].queue;
+  for (; queue.valid(); queue = state.queue(queue).parent) {
+    if (!state.queue(queue).spec.limit.empty() && exceeds(txn, index, queue)) return true;
   }
-  for (std::size_t at = 0; at < queue.limit.size(); ++at) {
-    if (queue.limit[at] >= 0 && wanted.lanes[at] > queue.limit[at]) return true;
-  }
-  return queue.gpu_milli_limit >= 0 && wanted.gpu_milli > queue.gpu_milli_limit;
+  return false;
 }
 
-bool place_gang(Txn& txn, GangIndex index) { return GangSearch(txn, index).run(); }
+Placing place_gang(Txn& txn, GangIndex index) { return GangSearch(txn, index).run(); }
 
 }  // namespace tutti

@@ -11,11 +11,17 @@ bool whole(const State& state, GangIndex gang);
 /// Can the placement of other tasks make this gang fit, so that it must be tried again after any?
 bool looks_at_others(const State& state, Workspace& workspace, GangIndex gang);
 
-/// Would the gang's minimum exceed a hard limit of its queue?
+/// Would the gang's minimum exceed a hard limit of its queue, or of one above it?
 bool over_limit(Txn& txn, GangIndex gang);
 
-/// Places what the gang lacks of its minimum, and then what else fits. False when the minimum
-/// cannot be met; the caller rolls back.
-bool place_gang(Txn& txn, GangIndex gang);
+/// What became of the search for places for one gang.
+struct Placing {
+  bool placed = false;        ///< Its minimum stands. Else the caller rolls back.
+  bool search_limit = false;  ///< Not placed, and not everything was tried: ExactSearch::units_max.
+  explicit operator bool() const { return placed; }
+};
+
+/// Places what the gang lacks of its minimum, and then what else fits.
+Placing place_gang(Txn& txn, GangIndex gang);
 
 }  // namespace tutti

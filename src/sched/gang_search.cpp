@@ -8,8 +8,6 @@
 namespace tutti {
 namespace {
 
-bool constrained(const Closeness& closeness) { return !closeness.level.empty(); }
-
 /// Nodes of both lists; both ascend.
 std::vector<NodeIndex> common(std::span<const NodeIndex> a, std::span<const NodeIndex> b) {
   std::vector<NodeIndex> out;
@@ -26,27 +24,65 @@ GangSearch::GangSearch(Txn& txn, GangIndex gang)
       shape_(state_.gang_shape(gang_.shape)),
       queue_(state_.jobs()[gang_.job].queue) {}
 
-bool GangSearch::run() {
+Placing GangSearch::run() {
   const bool alone = gang_.tasks == 1 && shape_.groups.size() == 1;
   if (alone && !constrained(shape_.closeness) && !constrained(shape_.groups.front().closeness)) {
-    return place_task(gang_.first_task, shape_.roles.front(), {}, true);  // The common case.
+    return {.placed = place_task(gang_.first_task, shape_.roles.front(), {}, true)};
   }
   chosen_.resize(shape_.groups.size());
   placed_.resize(gang_.tasks);
+  start_ = txn_.mark();
+  for (const GangShape::Role& role : shape_.roles) least_.push_back(role.min);
+  if (shape_.min > 0 || gang_.holding > 0 || gang_.done > 0) return place_minima();
+  // What has no minimum starts with any one of its tasks.
+  Placing placing;
+  for (std::uint32_t& least : least_) {
+    least = 1;
+    const Placing one = place_minima();
+    least = 0;
+    if (one) return one;
+    placing.search_limit |= one.search_limit;
+  }
+  return placing;
+}
+
+Placing GangSearch::place_minima() {
+  wishes_possible_ = wishes();
+  const bool quick = place_quickly();
+  if (quick && wishes_met() >= wishes_possible_) return {.placed = true};
+  if (!quick && quick_is_exact()) return {};
+  // What is too large to be tried is better left as it is than undone and done again.
+  if (quick && missing_before() > ExactSearch::tasks_max) return {.placed = true};
+  const std::size_t met = quick ? wishes_met() + 1 : 0;
+  if (quick) undo(start_);
+  bool gave_up = false;
+  for (std::size_t wanted = wishes_possible_ + 1; wanted-- > met;) {
+    const ExactSearch::Answer answer = place_exactly(wanted);
+    if (answer == ExactSearch::Answer::found) return {.placed = true};
+    gave_up |= answer == ExactSearch::Answer::gave_up;
+  }
+  if (quick) return {.placed = place_quickly()};
+  return {.placed = false, .search_limit = gave_up};
+}
+
+bool GangSearch::place_quickly() {
+  for (auto& nodes : chosen_) nodes.clear();
+  gang_home_ = false;
+  attempts_ = 0;
   if (!constrained(shape_.closeness)) return place_all({}, true);
   const Domains& level = txn_.workspace().domains(state_, shape_.closeness.level);
   // A gang that partly runs stays where it is.
   if (const NodeIndex there = anchor(); there.valid()) {
     const DomainIndex domain = level.of_node[there.value()];
-    if (domain.valid() && place_all(level.members[domain.value()], false)) return true;
-    return !shape_.closeness.required && place_all({}, true);
+    gang_home_ = domain.valid() && place_all(level.members[domain.value()], false);
+    return gang_home_ || (!shape_.closeness.required && place_all({}, true));
   }
-  GangShape::Group all{.closeness = shape_.closeness,
-                       .first_role = 0,
-                       .roles = static_cast<std::uint32_t>(shape_.roles.size())};
-  for (const DomainIndex domain : candidates(all, level, {}, true)) {
+  const std::vector<DomainIndex> domains = candidates(whole_gang(), level, {}, true);
+  if (domains.empty()) wishes_possible_ = 0;
+  for (const DomainIndex domain : domains) {
     if (++attempts_ > attempts_max) return false;
-    if (place_all(level.members[domain.value()], false)) return true;
+    gang_home_ = place_all(level.members[domain.value()], false);
+    if (gang_home_) return true;
   }
   return !shape_.closeness.required && place_all({}, true);
 }
@@ -83,6 +119,7 @@ bool GangSearch::try_domains(std::size_t number, Nodes within, bool anywhere) {
     if (!domains.front().valid()) return false;
   } else {
     domains = candidates(group, level, within, anywhere);
+    if (domains.empty() && anywhere && txn_.mark() == start_) give_up_wish(number);
     if (!enough_for_equals(number, level, domains)) return false;
   }
   for (const DomainIndex domain : domains) {
@@ -113,9 +150,7 @@ std::uint32_t GangSearch::standing(const GangShape::Role& role) {
   std::uint32_t count = 0;
   for (std::uint32_t offset = 0; offset < role.count; ++offset) {
     const TaskIndex task = task_of(role, offset);
-    const TaskPhase phase = state_.tasks()[task].phase;
-    const bool stands = phase != TaskPhase::pending && phase != TaskPhase::stopping;
-    count += stands || placed(task) != 0 ? 1 : 0;
+    count += stands(state_.tasks()[task].phase) || placed(task) != 0 ? 1 : 0;
   }
   return count;
 }
@@ -125,7 +160,7 @@ bool GangSearch::place_group(std::size_t number, Nodes within, bool anywhere) {
   const GangShape::Group& group = shape_.groups[number];
   for (std::uint32_t at = 0; at < group.roles; ++at) {
     const GangShape::Role& role = shape_.roles[group.first_role + at];
-    if (!place_role(role, role.min, within, anywhere)) return false;
+    if (!place_role(role, least(role), within, anywhere)) return false;
   }
   return true;
 }
@@ -180,7 +215,7 @@ std::vector<GangSearch::Need> GangSearch::needs_of(const GangShape::Group& group
   for (std::uint32_t at = 0; at < group.roles; ++at) {
     const GangShape::Role& role = shape_.roles[group.first_role + at];
     const std::uint32_t stand = standing(role);
-    Need need{.missing = role.min > stand ? role.min - stand : 0, .slots = {}};
+    Need need{.missing = least(role) > stand ? least(role) - stand : 0, .slots = {}};
     for (const ShapeIndex shape : role.alternatives) need.slots.push_back(&slots(shape, level));
     needs.push_back(std::move(need));
   }
@@ -196,6 +231,11 @@ std::uint64_t GangSearch::capacity(const std::vector<Need>& needs, DomainIndex d
   return least;
 }
 
+bool GangSearch::has_room(const std::vector<Need>& needs, DomainIndex domain) {
+  return std::ranges::all_of(
+      needs, [&](const Need& need) { return need.places(domain) >= need.missing; });
+}
+
 /// Domains that could hold the group, the tightest first.
 std::vector<DomainIndex> GangSearch::candidates(const GangShape::Group& group, const Domains& level,
                                                 Nodes within, bool anywhere) {
@@ -208,8 +248,11 @@ std::vector<DomainIndex> GangSearch::candidates(const GangShape::Group& group, c
   std::vector<std::pair<std::uint64_t, DomainIndex>> ranked;
   for (std::size_t at = 0; at < level.members.size(); ++at) {
     const DomainIndex domain(at);
-    if (allowed[at] == 0 || capacity(needs, domain) == 0) continue;
-    ranked.emplace_back(needs.front().places(domain), domain);
+    if (allowed[at] == 0) continue;
+    const std::uint64_t places = needs.front().places(domain);
+    if (places < needs.front().missing || !has_room(needs, domain)) continue;
+    // Where nothing must stand, something should have room to.
+    ranked.emplace_back(places > 0 ? places : UINT64_MAX, domain);
   }
   std::ranges::sort(ranked);
   std::vector<DomainIndex> domains;
@@ -256,11 +299,16 @@ GangSearch::Slots& GangSearch::slots(ShapeIndex shape, const Domains& level) {
   for (std::size_t at = 0; at < level.of_node.size(); ++at) {
     const NodeIndex node(at);
     const DomainIndex domain = level.of_node[at];
-    if (!domain.valid()) continue;
+    if (!domain.valid() || !state_.fleet().open(node)) continue;
     if (indexed && workspace.rating(state_, shape, node) == ClassIndex::unfit) continue;
     const TaskClass& task = workspace.task_class(state_, shape);
     fresh.of_node[at] = tutti::slots(task, txn_.view(), node, shape_.tasks);
     fresh.of_domain[domain.value()] += fresh.of_node[at];
+  }
+  fresh.at_first = fresh.of_node;
+  // What was placed before this count was made may be undone again.
+  for (std::size_t at = start_; at < txn_.size(); ++at) {
+    fresh.at_first[txn_.action(at).node.value()] = 1;
   }
   return fresh;
 }
@@ -269,11 +317,12 @@ GangSearch::Slots& GangSearch::slots(ShapeIndex shape, const Domains& level) {
 void GangSearch::refresh(NodeIndex node) {
   for (const auto& each : slots_) {
     const DomainIndex domain = each->level->of_node[node.value()];
-    if (!domain.valid()) continue;
+    // Where it could not stand at first, it never can: its filters said no, or it is too small.
+    if (!domain.valid() || each->at_first[node.value()] == 0) continue;
     const TaskClass& task = txn_.workspace().task_class(state_, each->shape);
     std::uint32_t& here = each->of_node[node.value()];
     each->of_domain[domain.value()] -= here;
-    here = state_.fleet().open(node) ? tutti::slots(task, txn_.view(), node, shape_.tasks) : 0;
+    here = tutti::slots(task, txn_.view(), node, shape_.tasks);
     each->of_domain[domain.value()] += here;
   }
 }

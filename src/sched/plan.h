@@ -25,6 +25,7 @@ struct Decision {
   JobId job;
   Outcome outcome = Outcome::waits;
   Wake wakes_on = Wake::capacity_freed;
+  bool search_limit = false;  ///< It waits, but not everything was tried: ExactSearch::units_max.
 };
 
 struct Plan {

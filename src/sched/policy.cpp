@@ -24,9 +24,7 @@ std::string_view to_text(Reason reason) {
   return words[static_cast<std::size_t>(reason)];
 }
 
-void Filter::narrow(const TaskClass& task, const View& view, std::vector<NodeIndex>& nodes) const {
-  std::erase_if(nodes, [&](NodeIndex node) { return !check(task, view, node).ok(); });
-}
+std::vector<Watch> Filter::counts(const TaskClass&, const TaskShape&) const { return {}; }
 
 void Score::rate_devices(const TaskClass& task, const View& view, NodeIndex node,
                          std::span<const std::uint8_t> ordinals, std::span<Permille> out) const {

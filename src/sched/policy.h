@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "model/state.h"
+#include "sched/tally.h"
 
 namespace tutti {
 
@@ -23,6 +24,7 @@ using Permille = std::uint16_t;  ///< A rating from 0 (worst) to 1000 (best).
 struct View {
   const State& state;
   const Usage& usage;
+  std::uint64_t held = 0;  ///< Tasks that the running cycle has placed so far.
   const Fleet& fleet() const { return state.fleet(); }
 };
 
@@ -31,6 +33,7 @@ struct TaskClass {
   ShapeIndex shape;
   const ShapeRow* row = nullptr;
   std::uint64_t cycle_seed = 0;  ///< For Depends::everything: differs from decision to decision.
+  std::vector<Tally> tallies;    ///< What its filters watch, in the order of their watches.
   const TaskShape& spec() const { return row->spec; }
 };
 
@@ -79,8 +82,17 @@ class Filter {
   virtual bool concerns(const TaskClass& task) const = 0;
   /// The first thing that stands in the way, or Reason::none.
   virtual Reject check(const TaskClass& task, const View& view, NodeIndex node) const = 0;
-  /// Removes the nodes that `check` rejects. A filter that looks at all nodes does so once here.
-  virtual void narrow(const TaskClass& task, const View& view, std::vector<NodeIndex>& nodes) const;
+
+  // Of a filter that depends on everything: all that it looks at, beside the node, are tallies.
+
+  /// What is counted for the class from the start.
+  virtual std::vector<Watch> watches(const TaskClass&) const { return {}; }
+  /// The watches that a running task of this shape counts for; one that is new begins to be kept.
+  virtual std::vector<Watch> counts(const TaskClass& task, const TaskShape& running) const;
+  /// Do tasks on this node count, and does its domain?
+  virtual bool counts_on(const TaskClass&, const Watch&, const Node&) const { return true; }
+  /// Can what others start make the class fit where it did not?
+  virtual bool opened_by_others(const TaskClass&) const { return false; }
 };
 
 /// How good is this node, or this device, for this task?

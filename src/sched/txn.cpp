@@ -20,7 +20,7 @@ void Txn::place(TaskIndex index, ShapeIndex shape, NodeIndex node, const DeviceS
   CHECK(task.phase == TaskPhase::pending, index, to_text(task.phase));
   plan_.actions.push_back({.kind = ActionKind::place,
                            .task = state_.id_of(index),
-                           .attempt = static_cast<std::uint16_t>(task.attempt + 1),
+                           .attempt = task.attempt + 1,
                            .shape = shape,
                            .node = node,
                            .devices = devices});
@@ -40,7 +40,7 @@ void Txn::evict(TaskIndex index) {
 
 void Txn::deal_in_node_order(Mark mark) {
   const auto begin = plan_.actions.begin() + static_cast<std::ptrdiff_t>(mark);
-  std::vector<std::pair<TaskId, std::uint16_t>> tasks;
+  std::vector<std::pair<TaskId, std::uint32_t>> tasks;
   for (auto at = begin; at != plan_.actions.end(); ++at) tasks.emplace_back(at->task, at->attempt);
   std::ranges::sort(tasks);
   std::sort(begin, plan_.actions.end(), [](const Action& a, const Action& b) {
@@ -64,29 +64,45 @@ void Txn::rollback(Mark mark) {
 }
 
 bool Txn::within_limits(QueueIndex index, ShapeIndex shape) const {
-  const Queue& queue = state_.queue(index);
-  if (queue.spec.limit.empty()) return true;
-  const QueueUsage& usage = workspace_.queue_usage()[index.value()];
   const ShapeRow& row = state_.shape(shape);
-  for (const Resources::Amount& part : row.request) {
-    const std::size_t at = part.lane.value();
-    if (at >= queue.limit.size() || queue.limit[at] < 0) continue;
-    const std::int64_t used = at < usage.lanes.size() ? usage.lanes[at] : 0;
-    if (used + part.amount > queue.limit[at]) return false;
+  for (; index.valid(); index = state_.queue(index).parent) {
+    const Queue& queue = state_.queue(index);
+    if (queue.spec.limit.empty()) continue;
+    const QueueUsage& usage = workspace_.queue_usage()[index.value()];
+    for (const Resources::Amount& part : row.request) {
+      const std::size_t at = part.lane.value();
+      if (at >= queue.limit.size() || queue.limit[at] < 0) continue;
+      const std::int64_t used = at < usage.lanes.size() ? usage.lanes[at] : 0;
+      if (used + part.amount > queue.limit[at]) return false;
+    }
+    // What a task does not ask for is not refused to it, however much others have of it.
+    if (queue.gpu_milli_limit >= 0 && row.gpu_milli > 0 &&
+        usage.gpu_milli + row.gpu_milli > queue.gpu_milli_limit) {
+      return false;
+    }
   }
-  return queue.gpu_milli_limit < 0 || usage.gpu_milli + row.gpu_milli <= queue.gpu_milli_limit;
+  return true;
+}
+
+bool Txn::limited(QueueIndex index) const {
+  for (; index.valid(); index = state_.queue(index).parent) {
+    if (!state_.queue(index).spec.limit.empty()) return true;
+  }
+  return false;
 }
 
 void Txn::charge(const Action& action, int sign) {
-  const QueueIndex queue = state_.jobs()[state_.find(action.task.job)].queue;
-  if (state_.queue(queue).spec.limit.empty()) return;  // Only limits are asked for during a cycle.
-  QueueUsage& usage = workspace_.queue_usage()[queue.value()];
   const ShapeRow& row = state_.shape(action.shape);
-  for (const Resources::Amount& part : row.request) {
-    if (usage.lanes.size() <= part.lane.value()) usage.lanes.resize(part.lane.value() + 1);
-    usage.lanes[part.lane.value()] += sign * part.amount;
+  QueueIndex queue = state_.jobs()[state_.find(action.task.job)].queue;
+  for (; queue.valid(); queue = state_.queue(queue).parent) {
+    if (state_.queue(queue).spec.limit.empty()) continue;  // Only limits are asked for in a cycle.
+    QueueUsage& usage = workspace_.queue_usage()[queue.value()];
+    for (const Resources::Amount& part : row.request) {
+      if (usage.lanes.size() <= part.lane.value()) usage.lanes.resize(part.lane.value() + 1);
+      usage.lanes[part.lane.value()] += sign * part.amount;
+    }
+    usage.gpu_milli += sign * row.gpu_milli;
   }
-  usage.gpu_milli += sign * row.gpu_milli;
 }
 
 Plan Txn::finish() && {

@@ -29,8 +29,10 @@ class Txn {
   /// Undoes everything since the mark, newest first.
   void rollback(Mark mark);
 
-  /// Would one more task of the shape stay within the hard limits of the queue?
+  /// Would one more task of the shape stay within the hard limits of the queue and those above it?
   bool within_limits(QueueIndex queue, ShapeIndex shape) const;
+  /// Does the queue, or one above it, have a limit?
+  bool limited(QueueIndex queue) const;
   /// Books the task. REQUIRES: it is pending, and fits there.
   void place(TaskIndex task, ShapeIndex shape, NodeIndex node, const DeviceSet& devices);
   /// Tells the task to stop; it holds what it has until its end is reported.

@@ -38,7 +38,7 @@ class ChaosRun {
         faults_(options.seed),
         prng_(options.seed, 1),
         backend_(queue_, faults_),
-        factory_(*builtin_policy(pick_policy())),
+        factory_(pick_policy()),
         engine_(journal_, backend_, factory_) {}
 
   ChaosResult run() {
@@ -60,9 +60,14 @@ class ChaosRun {
  private:
   bool ok() const { return result_.violation.empty() && result_.events < options_.until; }
 
-  std::string_view pick_policy() {
+  /// On every other seed with a mix that is learned, in place of the given one.
+  PolicyRecipe pick_policy() {
     const auto names = builtin_policy_names();
-    return names[prng_.below(static_cast<std::uint32_t>(names.size()))];
+    const auto name = names[prng_.below(static_cast<std::uint32_t>(names.size()))];
+    PolicyRecipe recipe = *builtin_policy(name);
+    recipe.learn_mix = options_.seed % 2 == 0;
+    recipe.learn_every = 8;
+    return recipe;
   }
 
   void fail_with(std::string what) {
@@ -74,12 +79,10 @@ class ChaosRun {
     if (!ok()) return;
     ++result_.events;
     backend_.set_now(now_);
-    if (faults_.fires(Fault::workspace_lost)) engine_.forget_workspace();
+    const bool lost = faults_.fires(Fault::workspace_lost);
+    if (lost || options_.forgetful) engine_.forget_workspace();
     const auto step = engine_.step(std::span(&event, 1), now_);
-    if (options_.trace) {
-      std::printf("%6lu t=%.3f %s\n", result_.events, static_cast<double>(now_.us) / 1e6,
-                  std::string(name_of(event)).c_str());
-    }
+    if (options_.trace) print_step(event, step);
     if (!step) return fail_with(step.error().text());
     if (!step->refused.empty()) return fail_with("refused: " + step->refused.front().why.text());
     for (const Action& action : step->plan.actions) {
@@ -89,6 +92,19 @@ class ChaosRun {
     std::erase_if(alive_, [&](JobId id) { return !engine_.state().find(id).valid(); });
     if (!backend_.violation().empty()) return fail_with(backend_.violation());
     fail_with(check_invariants(engine_.state(), {shrunk_, alive_.size()}));
+  }
+
+  void print_step(const Event& event, const Result<Engine::Step>& step) const {
+    std::printf("%6lu t=%.3f %s\n", result_.events, static_cast<double>(now_.us) / 1e6,
+                std::string(name_of(event)).c_str());
+    if (!step) return;
+    for (const Action& action : step->plan.actions) {
+      const bool placed = action.kind == ActionKind::place;
+      const std::string node =
+          placed ? " on " + engine_.state().fleet().node(action.node).name : "";
+      std::printf("       %s %s attempt %u%s\n", placed ? "place" : "evict",
+                  to_string(action.task).c_str(), action.attempt, node.c_str());
+    }
   }
 
   void deliver_until(Instant end) {
@@ -251,7 +267,10 @@ class ChaosRun {
         const GangIndex gang(job.first_gang.value() + offset);
         if (state.gangs()[gang].pending() == 0 && state.gangs()[gang].holding == 0) continue;
         const Explanation why = explain(state, factory_, gang);
-        if (why.outcome == Outcome::never || why.over_limit) {
+        const bool lonely = std::ranges::any_of(why.unblock, [](const Unblock& fact) {
+          return fact.kind == Unblock::Kind::company;  // Of a job that never came.
+        });
+        if (why.outcome == Outcome::never || why.over_limit || lonely) {
           ++result_.never_fit;
           continue;
         }
@@ -288,6 +307,16 @@ class ChaosRun {
 
 }  // namespace
 
-ChaosResult chaos(const ChaosOptions& options) { return ChaosRun(options).run(); }
+ChaosResult chaos(const ChaosOptions& options) {
+  ChaosResult result = ChaosRun(options).run();
+  if (options.forgetful || !result.violation.empty()) return result;
+  ChaosOptions again = options;
+  again.forgetful = true;
+  if (options.trace) std::printf("--- again, without derived tables\n");
+  if (ChaosRun(again).run().state_hash != result.state_hash) {
+    result.violation = "the derived tables change a plan: without them the state is another one";
+  }
+  return result;
+}
 
 }  // namespace tutti

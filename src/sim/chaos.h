@@ -3,7 +3,8 @@
 ///
 /// First a phase of faults; then everything is healed, and within bounded time every job must have
 /// ended, or wait for a reason that no change of what runs could remove. At last the journal is
-/// replayed into a fresh State, which must be the same bit for bit.
+/// replayed into a fresh State, which must be the same bit for bit; and all of it happens a second
+/// time, with the engine's derived tables thrown away before every step, and must end the same.
 #pragma once
 
 #include <array>
@@ -18,7 +19,8 @@ namespace tutti {
 struct ChaosOptions {
   std::uint64_t seed = 1;
   std::uint64_t until = UINT64_MAX;  ///< Stop after so many events.
-  bool trace = false;                ///< Print every event to stdout.
+  bool trace = false;                ///< Print every event and action to stdout.
+  bool forgetful = false;            ///< Throw all derived tables away before every step.
 };
 
 struct ChaosResult {

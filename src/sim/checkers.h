@@ -11,8 +11,9 @@ namespace tutti {
 
 /// What is known beside State, to tell a violation from a fact of life.
 struct Expectations {
-  std::set<std::string> shrunk;  ///< Nodes whose capacity was cut below what was allocated.
-  std::uint64_t jobs_alive = 0;  ///< Submitted, and neither finished nor cancelled and gone.
+  std::set<std::string> shrunk;      ///< Nodes whose capacity was cut below what was allocated.
+  std::uint64_t jobs_alive = 0;      ///< Submitted, and neither finished nor cancelled and gone.
+  std::set<std::string> over_limit;  ///< Queues whose limit was set below what they held.
 };
 
 /// The first invariant that does not hold, in words, or empty. O(state).

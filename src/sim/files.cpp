@@ -307,10 +307,6 @@ namespace {
 
 /// Refuses what a policy file may say, but the simulator does not do yet.
 Result<void> in_effect(const PolicyRecipe& recipe) {
-  if (recipe.learn_mix) {
-    return fail(Code::unsupported, "\"target: learned\" has no effect in the simulator yet",
-                "leave it out: the mix is then given by the workload");
-  }
   if (recipe.alternatives != AlternativeChoice::in_order) {
     return fail(Code::unsupported, "\"alternatives: by_score\" has no effect yet",
                 "leave it out: alternatives are then tried in order");

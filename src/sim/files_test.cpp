@@ -134,6 +134,17 @@ TEST_F(FilesTest, PoliciesAreNamesOrFiles) {
   EXPECT_THAT(wrong.error().text(), HasSubstr(path("w.yaml") + ":3:"));
 }
 
+TEST_F(FilesTest, PoliciesMayLearnTheirMix) {
+  const auto learned =
+      load_policy(put("l.yaml", "policy: 1\nname: x\nscores: [{name: fgd}]\ntarget: learned\n"));
+  ASSERT_TRUE(learned.has_value()) << learned.error().text();
+  EXPECT_TRUE(learned->learn_mix);
+  const auto later = load_policy(
+      put("a.yaml", "policy: 1\nname: x\nscores: [{name: fgd}]\nalternatives: by_score\n"));
+  ASSERT_FALSE(later.has_value());
+  EXPECT_EQ(later.error().code, Code::unsupported);
+}
+
 TEST_F(FilesTest, WritesAllOrNothing) {
   ASSERT_TRUE(write_file(path("a"), "first").has_value());
   ASSERT_TRUE(write_file(path("a"), "second").has_value());

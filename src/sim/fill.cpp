@@ -102,8 +102,8 @@ class FillRun {
         gpu_milli_(gpu_milli_of(fleet)) {}
 
   Result<FillResult> run(const FillOptions& options) {
-    TRY(prepare(options.seed));
-    FragmentationMeter meter(engine_.state());
+    const State given = TRY(prepare(options.seed));
+    FragmentationMeter meter(given);
     const std::int64_t target = gpu_milli_ * options.load_permille / 1000;
     for (const Submission* job : tuned(workload_, target, options.seed)) {
       TRY(arrive(*job, meter));
@@ -125,12 +125,15 @@ class FillRun {
     return {};
   }
 
-  Result<void> prepare(std::uint64_t seed) {
+  /// The fleet into the engine; returns its state with the mix that the workload gives.
+  Result<State> prepare(std::uint64_t seed) {
     // In one step: the tables that follow from the fleet are built once.
     const std::vector<Event> events = TRY(fleet_events(fleet_, workload_, seed));
     const Engine::Step step = TRY(engine_.step(events, now_));
-    if (step.refused.empty()) return {};
-    return fail(step.refused.front().why);
+    if (!step.refused.empty()) return fail(step.refused.front().why);
+    State given;
+    for (const Event& event : events) given.apply(event, now_);
+    return given;
   }
 
   double percent_of(std::int64_t gpu_milli) const {

@@ -25,7 +25,7 @@ struct Due {
   std::uint64_t order = 0;
   std::size_t job = 0;  ///< Of the arrival.
   TaskId task;
-  std::uint16_t attempt = 0;
+  std::uint32_t attempt = 0;
 
   friend bool operator>(const Due& a, const Due& b) {
     return std::tie(a.at, a.arrival, a.order) > std::tie(b.at, b.arrival, b.order);
@@ -197,6 +197,7 @@ class Replay final : public Backend {
     allocated_ = 0;
     const State& state = engine_.state();
     for (std::size_t at = 0; at < state.queue_count(); ++at) {
+      if (state.queue(QueueIndex(at)).parent.valid()) continue;  // Counted above.
       allocated_ += state.queue_usage(QueueIndex(at)).gpu_milli;
     }
     return {};

@@ -85,10 +85,15 @@ TEST(SnapshotTest, CountsRoomForWholeNodes) {
 TEST(SnapshotTest, WhatRunsOnACordonedNodeStaysThere) {
   const Snapshot live =
       dump({node("n0", true), node("n1"), pod("stays", 5, "n0", 5), pod("moves", 8, "n1", 1)});
-  const SnapshotResult packed = under(live, "pack");
-  EXPECT_EQ(packed.running_unplaced, 0U);
-  EXPECT_EQ(packed.gpus_allocated, 13);
-  EXPECT_EQ(packed.decisions, 1U);
+  PolicyRecipe learned = builtin_policy("default").value();
+  learned.learn_mix = true;
+  for (const PolicyRecipe& policy : {builtin_policy("pack").value(), learned}) {
+    const auto placed = place_again(live, policy, true);
+    ASSERT_TRUE(placed.has_value()) << placed.error().text();
+    EXPECT_EQ(placed->running_unplaced, 0U);
+    EXPECT_EQ(placed->gpus_allocated, 13);
+    EXPECT_EQ(placed->decisions, 1U);
+  }
 }
 
 TEST(SnapshotTest, MoreThanANodeHasIsAFactToLiveWith) {

@@ -21,7 +21,7 @@ void SimBackend::execute(const Action& action, const State& state) {
 }
 
 void SimBackend::start(const Action& action, const State& state) {
-  std::uint16_t& newest = newest_[action.task];
+  std::uint32_t& newest = newest_[action.task];
   if (action.attempt <= newest) return;  // Ordered before: one effect, however often it is sent.
   newest = action.attempt;
   const auto known = tasks_.find(action.task);

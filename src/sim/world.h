@@ -45,7 +45,7 @@ class SimBackend final : public Backend {
 
  private:
   struct Running {
-    std::uint16_t attempt = 0;
+    std::uint32_t attempt = 0;
     std::string node;
     Instant ends;
     std::int32_t exit_code = 0;
@@ -59,7 +59,7 @@ class SimBackend final : public Backend {
   Faults& faults_;
   Instant now_;
   std::map<TaskId, Running> tasks_;
-  std::map<TaskId, std::uint16_t> newest_;  ///< The newest attempt that was ever ordered.
+  std::map<TaskId, std::uint32_t> newest_;  ///< The newest attempt that was ever ordered.
   std::string violation_;
 };
 

@@ -1,0 +1,163 @@
+#include "sched/what_if.h"
+
+#include <algorithm>
+
+#include "sched/gang.h"
+
+namespace tutti {
+namespace {
+
+bool matches(const TaskAffinity& term, const std::string& space, const TaskShape& task) {
+  const auto named = [&](const std::string& each) { return each == "*" || each == task.space; };
+  const bool there =
+      term.namespaces.empty() ? task.space == space : std::ranges::any_of(term.namespaces, named);
+  return there && term.tasks.matches(task.labels);
+}
+
+/// Is some task of the job one that the term speaks of? `space`: of the task that states it.
+bool any_matches(const JobSpec& job, const TaskAffinity& term, const std::string& space) {
+  const auto in_role = [&](const RoleSpec& role) {
+    return std::ranges::any_of(role.alternatives,
+                               [&](const TaskShape& shape) { return matches(term, space, shape); });
+  };
+  for (const auto& gang : job.gangs) {
+    for (const GroupSpec& group : gang->groups) {
+      if (std::ranges::any_of(group.roles, in_role)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+WhatIf::WhatIf(const State& state, GangIndex gang) : state_(state) {
+  for (std::size_t at = 0; at < state.jobs().size(); ++at) {
+    const JobId id = state.jobs()[JobIndex(at)].id;
+    if (id.valid()) next_job_ = std::max(next_job_, id.value() + 1);
+  }
+  const Job& job = state.jobs()[state.gangs()[gang].job];
+  job_ = job.id;
+  gang_ = gang.value() - job.first_gang.value();
+}
+
+void WhatIf::happen(const Unblock& fact) {
+  const auto name = [&] { return state_.fleet().node(fact.node).name; };
+  switch (fact.kind) {
+    case Unblock::Kind::raise_limit:
+      return raise_limit(fact);
+    case Unblock::Kind::task_ends: {
+      const TaskIndex task = state_.find(fact.task);
+      if (task.valid()) apply(TaskExited{fact.task, state_.tasks()[task].attempt, 0});
+      return;
+    }
+    case Unblock::Kind::uncordon:
+      return apply(NodeCordoned{name(), false});
+    case Unblock::Kind::node_returns:
+      return apply(NodeReported{description(state_, fact.node)});
+    case Unblock::Kind::device_heals:
+      return apply(DeviceHealthChanged{name(), fact.ordinal, Health::online});
+    case Unblock::Kind::company:
+      return place_companion(fact);
+    case Unblock::Kind::tolerate:
+      return change_shapes([&](TaskShape& shape) {
+        shape.tolerations.push_back({.key = fact.taint.key,
+                                     .value = fact.taint.value,
+                                     .any_effect = false,
+                                     .effect = fact.taint.effect});
+      });
+    case Unblock::Kind::add_nodes:
+      return add_nodes(fact);
+  }
+}
+
+void WhatIf::raise_limit(const Unblock& fact) {
+  QueueSpec spec = state_.queue(fact.queue).spec;
+  for (NamedAmount& limit : spec.limit) {
+    if (limit.name == fact.amount.name) limit.amount = std::max(limit.amount, fact.amount.amount);
+  }
+  apply(QueueSet{spec});
+}
+
+void WhatIf::place_companion(const Unblock& fact) {
+  const RoleSpec role{.name = "companion", .alternatives = {fact.companion}};
+  JobSpec spec{.name = "companion", .space = fact.companion.space};
+  spec.gangs = {std::make_shared<const GangSpec>(GangSpec{.groups = {{.roles = {role}}}})};
+  const TaskId id{JobId(next_job_++), 0};
+  apply(JobSubmitted{id.job, std::make_shared<const JobSpec>(std::move(spec))});
+  apply(PlanDecided{{{.task = id,
+                      .attempt = 1,
+                      .shape = state_.tasks()[state_.find(id)].shape,
+                      .node = fact.node,
+                      .devices = {}}}});
+}
+
+void WhatIf::add_nodes(const Unblock& fact) {
+  NodeSpec spec = fact.spec;
+  for (std::uint32_t each = 0; each < fact.count; ++each) {
+    do {
+      spec.name = "new-" + std::to_string(next_node_++);
+    } while (state_.fleet().find(spec.name));
+    apply(NodeReported{spec});
+  }
+}
+
+template <class Change>
+void WhatIf::change_shapes(Change&& change) {
+  if (changed_ == nullptr) {
+    changed_ = std::make_shared<JobSpec>(*state_.jobs()[state_.find(job_)].spec);
+  }
+  for (auto& gang : changed_->gangs) {
+    GangSpec other = *gang;
+    for (GroupSpec& group : other.groups) {
+      for (RoleSpec& role : group.roles) std::ranges::for_each(role.alternatives, change);
+    }
+    gang = std::make_shared<const GangSpec>(std::move(other));
+  }
+}
+
+void WhatIf::forget_company() {
+  const JobSpec before = *state_.jobs()[state_.find(job_)].spec;
+  change_shapes([&](TaskShape& shape) {
+    std::erase_if(shape.affinities, [&](const TaskAffinity& term) {
+      return !term.anti && term.weight == 0 && !any_matches(before, term, shape.space);
+    });
+  });
+}
+
+bool WhatIf::starts(const PolicyFactory& factory, std::vector<NodeIndex>* nodes) {
+  if (changed_ != nullptr) {
+    apply(JobCancelled{job_});
+    job_ = JobId(next_job_++);
+    apply(JobSubmitted{job_, std::exchange(changed_, nullptr)});
+  }
+  Workspace workspace(factory);
+  workspace.sync(state_);
+  Txn txn(state_, workspace);
+  const GangIndex gang(state_.jobs()[state_.find(job_)].first_gang.value() + gang_);
+  if (!place_gang(txn, gang) || txn.size() == 0) return false;
+  for (std::size_t at = 0; nodes != nullptr && at < txn.size(); ++at) {
+    nodes->push_back(txn.action(at).node);
+  }
+  return true;
+}
+
+NodeSpec description(const State& state, NodeIndex index) {
+  const Fleet& fleet = state.fleet();
+  const Node& node = fleet.node(index);
+  NodeSpec spec{.name = node.name,
+                .pool = fleet.pools()[node.pool.value()].name,
+                .labels = node.labels,
+                .taints = node.taints,
+                .stack = node.stack,
+                .cordoned = node.cordoned};
+  for (const Resources::Amount& part : node.capacity.amounts()) {
+    spec.capacity.push_back({fleet.lanes().name(part.lane), part.amount});
+  }
+  if (node.bounded_pods && node.capacity.get(lane::pods) == 0) spec.capacity.push_back({"pods", 0});
+  for (const Device& device : fleet.devices(index)) {
+    spec.devices.push_back({.type = fleet.types()[device.type.value()], .device = device});
+  }
+  return spec;
+}
+
+}  // namespace tutti

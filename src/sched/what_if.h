@@ -1,0 +1,43 @@
+/// A copy of State in which things have happened, to see whether a gang would start there.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "sched/unblock.h"
+
+namespace tutti {
+
+class WhatIf {
+ public:
+  WhatIf(const State& state, GangIndex gang);
+
+  void happen(const Unblock& fact);
+  /// Takes the terms off the gang's tasks by which they must be near tasks of other jobs.
+  void forget_company();
+  /// Would the gang start, or grow? Then `nodes` are those that it takes.
+  bool starts(const PolicyFactory& factory, std::vector<NodeIndex>* nodes = nullptr);
+
+  const State& state() const { return state_; }
+
+ private:
+  void raise_limit(const Unblock& fact);
+  void place_companion(const Unblock& fact);
+  void add_nodes(const Unblock& fact);
+  template <class Change>
+  void change_shapes(Change&& change);
+  void apply(const Event& event) { state_.apply(event, state_.now()); }
+
+  State state_;
+  JobId job_;
+  std::uint32_t gang_ = 0;      ///< Counts the gangs of the job.
+  std::uint64_t next_job_ = 0;  ///< Of jobs that exist in the copy only.
+  std::uint32_t next_node_ = 0;
+  std::shared_ptr<JobSpec> changed_;  ///< The job's new spec, submitted when it is asked for.
+};
+
+/// The node as it would be reported, whatever has become of it, but for its name.
+NodeSpec description(const State& state, NodeIndex node);
+
+}  // namespace tutti
