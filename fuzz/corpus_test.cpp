@@ -37,9 +37,9 @@ TEST_P(CorpusTest, EveryInputIsSurvived) {
     SCOPED_TRACE(file.filename());
     std::ifstream in(file, std::ios::binary);
     const std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-    EXPECT_EQ(targets.at(GetParam())(reinterpret_cast<const std::uint8_t*>(bytes.data()),
-                                     bytes.size()),
-              0);
+    EXPECT_EQ(
+        targets.at(GetParam())(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()),
+        0);
   }
 }
 
@@ -50,7 +50,7 @@ std::vector<std::string> names() {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CorpusTest, testing::ValuesIn(names()),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& one) { return one.param; });
 
 // A corpus that no target reads would be dead weight.
 TEST(CorporaTest, EachBelongsToATarget) {

@@ -56,11 +56,12 @@ Screen::Mask Screen::may_fit(const Usage& usage, NodeIndex node) const {
   const std::uint16_t cpu = lanes_[0].offered(usage.free(node, screened[0]));
   const std::uint16_t memory = lanes_[1].offered(usage.free(node, screened[1]));
   Mask mask{};
-  for (unsigned word = 0; word < used_words_; ++word) {
-    const std::uint16_t* open = &open_[word * 64];
-    const std::uint16_t* whole = &whole_[word * 64];
-    const std::uint16_t* needs_cpu = &lanes_[0].coarse[word * 64];
-    const std::uint16_t* needs_memory = &lanes_[1].coarse[word * 64];
+  for (std::size_t word = 0; word < used_words_; ++word) {
+    const std::size_t first = word * 64;
+    const std::uint16_t* open = &open_[first];
+    const std::uint16_t* whole = &whole_[first];
+    const std::uint16_t* needs_cpu = &lanes_[0].coarse[first];
+    const std::uint16_t* needs_memory = &lanes_[1].coarse[first];
     std::array<std::uint8_t, 64> fits;
     for (unsigned at = 0; at < 64; ++at) {
       fits[at] = static_cast<std::uint8_t>(open[at] <= offer.most_open) &
