@@ -16,6 +16,7 @@ using Run = std::function<int()>;
 void declare_sim(CLI::App& app, Run& run);
 void declare_generate(CLI::App& sim, Run& run);
 void declare_chaos(CLI::App& sim, Run& run);
+void declare_scenario(CLI::App& sim, Run& run);
 void declare_config(CLI::App& app, Run& run);
 void declare_catalog(CLI::App& app, Run& run);
 /// Describes the commands that `app` has when it runs.

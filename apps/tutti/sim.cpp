@@ -295,6 +295,7 @@ void declare_sim(CLI::App& app, Run& run) {
       "  kubectl get nodes,pods -A -o json > cluster.json; tutti sim --fleet cluster.json\n");
   declare_generate(*sim, run);
   declare_chaos(*sim, run);
+  declare_scenario(*sim, run);
   sim->callback([sim, options, &run] {
     if (!sim->get_subcommands().empty()) return;
     run = [options] {

@@ -1,0 +1,117 @@
+#include "sim/scenario.h"
+
+#include <gtest/gtest.h>
+
+#include "sim/scenario_text.h"
+
+namespace tutti {
+namespace {
+
+constexpr std::string_view fleet = "nodes n[0-1]: 8xA100-80G, cpu 64\n";
+
+Scenario parsed(const std::string& text) {
+  Result<Scenario> scenario = parse_scenario(text, nullptr);
+  EXPECT_TRUE(scenario.has_value()) << scenario.error().text();
+  return std::move(scenario).value_or(Scenario{});
+}
+
+std::vector<ScenarioFailure> failures(const std::string& rest) {
+  return run_scenario(parsed(std::string(fleet) + rest)).failures;
+}
+
+std::string mistake(const std::string& text) {
+  const Result<Scenario> scenario = parse_scenario(text, nullptr);
+  return scenario ? "" : scenario.error().where + ": " + scenario.error().what;
+}
+
+TEST(ScenarioTextTest, BlocksBelongToTheStatementAbove) {
+  const auto statements = *split_statements("# a\nx y # z\n\n  b: 1\n\n  c: 2\n\nw: \"#\" \n");
+  ASSERT_EQ(statements.size(), 2U);
+  EXPECT_EQ(statements[0].text, "x y");
+  EXPECT_EQ(statements[0].comment, "# z");
+  EXPECT_EQ(statements[0].block, "  b: 1\n\n  c: 2");
+  EXPECT_EQ(statements[0].block_line, 4U);
+  EXPECT_EQ(statements[0].block_lines, 3U);
+  EXPECT_EQ(statements[1].rest.text, "\"#\"");
+  EXPECT_EQ(statements[1].rest.place, (Place{8, 4}));
+}
+
+TEST(ScenarioTextTest, ItemsKeepBracketsAndQuotesWhole) {
+  const auto items = *items_of({"a [1, 2], é \"x, y\", {k: v, w: [z]}", {3, 5}});
+  ASSERT_EQ(items.size(), 3U);
+  EXPECT_EQ(items[0].text, "a [1, 2]");
+  EXPECT_EQ(items[1].text, "é \"x, y\"");
+  EXPECT_EQ(items[2].place, (Place{3, 25}));
+  EXPECT_FALSE(items_of({"a,, b", {1, 1}}).has_value());
+}
+
+TEST(ScenarioTextTest, FieldsStandAtTheirPlaces) {
+  const auto statements = *split_statements(
+      "x n: 2 x T4, 1xL4, cpu 4, rack=r1, limit gpu=8, a/b 2, cordoned\n  d: 5\n");
+  const Value fields = *fields_of(statements[0], {});
+  EXPECT_EQ(fields.find("gpus")->items()[0].text_value(), "2xT4");
+  EXPECT_EQ(fields.find("gpus")->items()[1].text_value(), "1xL4");
+  EXPECT_EQ(fields.find("cpu")->integer_value(), 4);
+  EXPECT_EQ(fields.find("cpu")->place(), (Place{1, 24}));
+  EXPECT_EQ(fields.find("labels")->find("rack")->text_value(), "r1");
+  EXPECT_EQ(fields.find("limit")->find("gpu")->integer_value(), 8);
+  EXPECT_EQ(fields.find("resources")->find("a/b")->integer_value(), 2);
+  EXPECT_TRUE(fields.find("cordoned")->boolean_value());
+  EXPECT_EQ(fields.find("d")->place(), (Place{2, 6}));
+}
+
+TEST(ScenarioTest, WhatHoldsPasses) {
+  EXPECT_TRUE(failures("submit a: 2 tasks, 8 gpus\nexpect a on n0 n1\nexpect a on n0:0-7 n1:0-7\n")
+                  .empty());
+  EXPECT_TRUE(failures("submit a: 0.5 gpu\nexpect a on n0\nexpect free on n0: gpus 7.5\n").empty());
+}
+
+TEST(ScenarioTest, WhatDoesNotHoldSaysWhatDoes) {
+  const auto wrong = failures("submit a: 3 tasks, 8 gpus\nexpect a on n0\nexpect a waits\n");
+  ASSERT_EQ(wrong.size(), 2U);
+  EXPECT_EQ(wrong[0].line, 3U);
+  EXPECT_EQ(wrong[0].actual, "pending");
+  EXPECT_EQ(wrong[0].rewrite, "expect a pending");
+  EXPECT_EQ(wrong[1].actual, "never");
+}
+
+TEST(ScenarioTest, ARefusalMustBeExpected) {
+  const std::string submit = "submit a: queue nowhere\n";
+  EXPECT_EQ(failures(submit + "expect a absent\n").size(), 1U);
+  EXPECT_TRUE(failures(submit + "expect refused \"no queue\"\n").empty());
+  EXPECT_EQ(failures(submit + "expect refused \"too many\"\n").size(), 1U);
+}
+
+TEST(ScenarioTest, FinishingWhatDoesNotRunFails) {
+  const auto wrong = failures("submit a: 9 gpus\nfinish a\nexpect a pending\n");
+  ASSERT_EQ(wrong.size(), 1U);
+  EXPECT_EQ(wrong[0].actual, "a/0 does not run");
+}
+
+TEST(ScenarioTest, MistakesStandAtTheirPlace) {
+  EXPECT_EQ(mistake("cycle\n"), "1:1: the scenario expects nothing, so it cannot fail");
+  EXPECT_EQ(mistake("nodes n: cpu 4\nexpect x running\n"), "2:8: no job \"x\" was submitted");
+  EXPECT_TRUE(mistake("nodes n:\n  cpu: x\n").starts_with("2:8: cpu: "));
+  EXPECT_TRUE(mistake(" cycle\n").starts_with("1:1: an indented line"));
+}
+
+TEST(ScenarioTest, RewritingKeepsAllOtherBytes) {
+  const std::string text =
+      "nodes n0: cpu 1\r\nsubmit a: cpu 2\n\nexpect a  on n0   # why\n"
+      "expect a reasons\n  x\n\n  y\n# end";
+  const ScenarioResult result = run_scenario(parsed(text));
+  EXPECT_EQ(rewritten(text, result.failures),
+            "nodes n0: cpu 1\r\nsubmit a: cpu 2\n\nexpect a pending  # why\n"
+            "expect a reasons\n  1 not enough cpu\n# end");
+  EXPECT_EQ(rewritten(text, {}), text);
+}
+
+TEST(ScenarioTest, TheSameTextGivesTheSameState) {
+  const std::string text = std::string(fleet) + "submit a-[0-9]: 0.3 gpu\nexpect a-0 running\n";
+  const ScenarioResult first = run_scenario(parsed(text));
+  EXPECT_EQ(first.state_hash, run_scenario(parsed(text)).state_hash);
+  EXPECT_NE(first.state_hash, run_scenario(parsed(text + "cancel a-1\n")).state_hash);
+}
+
+}  // namespace
+}  // namespace tutti
