@@ -67,8 +67,10 @@ int measure_all(int argc, char** argv) {
           [one, size](benchmark::State& state) { measure(state, one, size); });
     }
   }
+  register_memory();  // First, because it reports the most that the process ever held.
   register_gangs();
   register_place();
+  register_sim();
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   benchmark::RunSpecifiedBenchmarks();

@@ -3,7 +3,7 @@
 /// N nodes x 8 accelerators of five models, filled to 90 % with tasks drawn from the openb shapes;
 /// then each step ends one random task (not timed) and places one newly drawn task (timed, the
 /// repair of indexes included). One decision in a hundred is repeated as a full scan of all nodes,
-/// which must choose the same one.
+/// which must choose the same one; one in each run by a workspace made for it.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/prng.h"
+#include "bench/openb_fleet.h"
 #include "model/state.h"
 #include "policy/registry.h"
 #include "sched/workspace.h"
@@ -19,7 +20,7 @@ namespace tutti::bench {
 
 class PlaceFleet {
  public:
-  PlaceFleet(std::size_t nodes, std::string_view policy);
+  PlaceFleet(std::size_t nodes, std::string_view policy, unsigned apps = 0);
 
   struct Figures {
     std::vector<double> decision_us;  ///< Each timed decision.
@@ -35,7 +36,7 @@ class PlaceFleet {
   void submit_one();
   bool place_next();
   void end_random_task();
-  void check_by_scan(NodeIndex chosen, ShapeIndex shape, Figures& figures);
+  void check_by_scan(Workspace& workspace, ShapeIndex shape, Figures& figures) const;
   Event apply(Event event);
 
   RecipeFactory factory_;
@@ -44,8 +45,7 @@ class PlaceFleet {
   Prng prng_{42};
   Instant now_;
   std::uint64_t next_job_ = 1;
-  std::vector<std::shared_ptr<const JobSpec>> specs_;
-  std::vector<std::uint32_t> cumulative_;
+  OpenbTasks tasks_;
   std::vector<TaskId> running_;
   JobId waiting_;
   Plan plan_;
