@@ -103,10 +103,10 @@ class Fleet {
   std::vector<Node> nodes_;
   std::vector<std::uint32_t> device_begin_{0};
   std::vector<Device> devices_;
-  std::vector<TypeIndex> device_types_;  ///< By device row.
+  std::vector<TypeIndex> device_types_;    ///< By device row.
   std::vector<std::uint8_t> partitioned_;  ///< By device row: has slices.
   std::vector<TypeIndex> uniform_type_;    ///< By node.
-  std::vector<std::uint8_t> open_;       ///< By node.
+  std::vector<std::uint8_t> open_;         ///< By node.
   std::map<std::string, NodeIndex, std::less<>> by_name_;
 };
 

@@ -57,10 +57,8 @@ class StateTest : public testing::Test {
   }
   Action placement(TaskId id, std::uint64_t node, const std::vector<unsigned>& devices) const {
     const Task& task = state_.tasks()[state_.find(id)];
-    Action action{.task = id,
-                  .attempt = task.attempt + 1,
-                  .shape = task.shape,
-                  .node = NodeIndex(node)};
+    Action action{
+        .task = id, .attempt = task.attempt + 1, .shape = task.shape, .node = NodeIndex(node)};
     for (const unsigned device : devices) action.devices.add(device);
     return action;
   }

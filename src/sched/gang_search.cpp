@@ -232,8 +232,8 @@ std::uint64_t GangSearch::capacity(const std::vector<Need>& needs, DomainIndex d
 }
 
 bool GangSearch::has_room(const std::vector<Need>& needs, DomainIndex domain) {
-  return std::ranges::all_of(
-      needs, [&](const Need& need) { return need.places(domain) >= need.missing; });
+  return std::ranges::all_of(needs,
+                             [&](const Need& need) { return need.places(domain) >= need.missing; });
 }
 
 /// Domains that could hold the group, the tightest first.
