@@ -4,10 +4,13 @@
 #include <array>
 #include <string>
 
-#include "bench/openb_shapes.h"
+#include "policy/test_openb.h"
 
 namespace tutti::bench {
 namespace {
+
+using test::openb_shapes;
+using test::OpenbShape;
 
 constexpr std::array<std::string_view, 5> models{"G2", "T4", "P100", "V100M16", "V100M32"};
 constexpr std::size_t zones = 8;

@@ -149,6 +149,17 @@ class WorkloadParse {
   std::set<std::pair<std::string, std::string>> names_;  ///< Namespace and name.
 };
 
+/// Every document of the file, each read by `parse`.
+Result<std::vector<Value>> read_all(std::string_view yaml, std::string_view wanted, auto& parse) {
+  std::vector<Value> documents = TRY(documents_of(yaml, wanted));
+  for (const Value& document : documents) {
+    Reader reader(document, "");
+    TRY(parse.read(reader));
+    TRY(reader.done());
+  }
+  return documents;
+}
+
 }  // namespace
 
 Result<FleetFile> parse_fleet(std::string_view yaml, std::string name, const Catalog* catalog) {
@@ -157,12 +168,7 @@ Result<FleetFile> parse_fleet(std::string_view yaml, std::string name, const Cat
   FleetFile fleet;
   fleet.name = std::move(name);
   FleetParse parse(fleet, catalog);
-  const std::vector<Value> documents = TRY(documents_of(yaml, wanted));
-  for (const Value& document : documents) {
-    Reader reader(document, "");
-    TRY(parse.read(reader));
-    TRY(reader.done());
-  }
+  const std::vector<Value> documents = TRY(read_all(yaml, wanted, parse));
   if (fleet.nodes.empty()) {
     return fail(Error{Code::invalid, "the file describes no nodes",
                       documents.front().place().text(), std::string(wanted)});
@@ -176,12 +182,7 @@ Result<Workload> parse_workload(std::string_view yaml, std::string name, const C
   Workload workload;
   workload.name = std::move(name);
   WorkloadParse parse(workload, catalog);
-  const std::vector<Value> documents = TRY(documents_of(yaml, wanted));
-  for (const Value& document : documents) {
-    Reader reader(document, "");
-    TRY(parse.read(reader));
-    TRY(reader.done());
-  }
+  const std::vector<Value> documents = TRY(read_all(yaml, wanted, parse));
   if (workload.jobs.empty()) {
     return fail(Error{Code::invalid, "the file describes no jobs", documents.front().place().text(),
                       std::string(wanted)});

@@ -2,8 +2,8 @@
 /// against it.
 #include <algorithm>
 
-#include "policy/domains.h"
 #include "policy/makers.h"
+#include "sched/company.h"
 
 namespace tutti {
 namespace {

@@ -1,9 +1,10 @@
 /// Topology spread: matching tasks in numbers that differ by at most max_skew between domains.
 #include <algorithm>
 
-#include "policy/domains.h"
 #include "policy/eligible.h"
 #include "policy/makers.h"
+#include "sched/company.h"
+#include "sched/domains.h"
 
 namespace tutti {
 namespace {

@@ -1,11 +1,39 @@
 /// Preferred: what a task would like, beside what it needs: nodes, the company of other tasks, even
 /// spread, and no taint that asks to be left alone.
-#include "policy/domains.h"
+#include <map>
+
 #include "policy/eligible.h"
 #include "policy/makers.h"
+#include "sched/company.h"
+#include "sched/domains.h"
 
 namespace tutti {
 namespace {
+
+/// Matching tasks on one node.
+std::uint32_t matching_on(const View& view, NodeIndex node, const Selector& tasks,
+                          const std::vector<std::string>& namespaces, const TaskShape& owner) {
+  std::uint32_t sum = 0;
+  for (const Usage::ShapeCount& count : view.usage.shapes(node)) {
+    const TaskShape& running = view.state.shape(count.shape).spec;
+    if (counts_for(tasks, namespaces, owner, running)) sum += count.count;
+  }
+  return sum;
+}
+
+/// Matching tasks by domain, over all nodes that have the key. O(nodes * shapes on a node).
+using DomainCounts = std::map<std::string_view, std::uint32_t>;
+DomainCounts count_by_domain(const View& view, std::string_view key, const Selector& tasks,
+                             const std::vector<std::string>& namespaces, const TaskShape& owner) {
+  DomainCounts counts;
+  for (std::size_t at = 0; at < view.fleet().size(); ++at) {
+    const NodeIndex node(at);
+    const std::string_view domain = domain_name(view.fleet().node(node), key);
+    if (domain.empty()) continue;
+    counts[domain] += matching_on(view, node, tasks, namespaces, owner);
+  }
+  return counts;
+}
 
 class Preferred final : public Score {
  public:

@@ -5,6 +5,7 @@
 
 #include "base/prng.h"
 #include "policy/makers.h"
+#include "policy/test_openb.h"
 #include "policy/usable_table.h"
 #include "sched/fit.h"
 #include "sched/test_fleet.h"
@@ -73,41 +74,11 @@ class UsableTest : public testing::Test {
 
 // --- Published figures ---------------------------------------------------------------------------
 
-struct Tasks {
-  std::int32_t cpu, devices, permille, count;
-};
-/// The pods of the public openb list "default": figures from
-/// hkust-adsl/kubernetes-scheduler-simulator (Apache-2.0), memory set aside.
-constexpr std::array<Tasks, 91> openb_tasks{
-    {{3152, 1, 810, 1047},  {11300, 1, 1000, 874}, {11400, 1, 1000, 599}, {3152, 1, 1000, 470},
-     {11908, 1, 470, 388},  {12500, 0, 0, 366},    {8000, 1, 470, 360},   {12000, 1, 1000, 326},
-     {32000, 0, 0, 290},    {18708, 1, 1000, 255}, {11908, 1, 650, 237},  {4000, 1, 320, 232},
-     {9810, 1, 1000, 195},  {8000, 0, 0, 185},     {8000, 1, 1000, 164},  {4000, 1, 1000, 159},
-     {15700, 1, 1000, 158}, {11908, 1, 1000, 153}, {16000, 1, 1000, 150}, {4000, 1, 230, 122},
-     {6000, 1, 460, 120},   {15400, 0, 0, 120},    {16500, 0, 0, 95},     {14200, 1, 1000, 93},
-     {24200, 1, 1000, 84},  {3152, 1, 590, 75},    {4152, 1, 550, 72},    {8000, 1, 320, 72},
-     {11900, 1, 1000, 55},  {4000, 1, 160, 54},    {4152, 1, 370, 45},    {4000, 1, 220, 43},
-     {8200, 1, 1000, 41},   {15200, 1, 1000, 36},  {4152, 1, 810, 31},    {16400, 1, 1000, 29},
-     {1000, 1, 320, 22},    {6000, 1, 160, 20},    {8000, 1, 220, 19},    {4000, 1, 110, 18},
-     {4000, 1, 480, 18},    {8000, 1, 230, 18},    {64200, 8, 1000, 18},  {88000, 8, 1000, 18},
-     {1000, 1, 1000, 15},   {16000, 0, 0, 14},     {8000, 1, 650, 12},    {7000, 1, 1000, 11},
-     {11400, 0, 0, 11},     {15400, 1, 1000, 9},   {32200, 4, 1000, 9},   {2000, 1, 1000, 8},
-     {6000, 1, 1000, 8},    {14900, 1, 1000, 8},   {4000, 1, 330, 7},     {16200, 2, 1000, 7},
-     {4000, 1, 350, 6},     {9400, 1, 1000, 6},    {12000, 1, 460, 6},    {4152, 1, 270, 4},
-     {6000, 1, 50, 4},      {6000, 1, 110, 4},     {12000, 0, 0, 4},      {4000, 1, 50, 3},
-     {6000, 2, 1000, 3},    {30200, 2, 1000, 3},   {32000, 4, 1000, 3},   {60200, 4, 1000, 3},
-     {64000, 8, 1000, 3},   {120000, 8, 1000, 3},  {1000, 1, 650, 2},     {2000, 1, 370, 2},
-     {4000, 1, 470, 2},     {4000, 1, 650, 2},     {6000, 1, 320, 2},     {8000, 1, 110, 2},
-     {8000, 1, 440, 2},     {8000, 1, 460, 2},     {17400, 2, 1000, 2},   {20000, 0, 0, 2},
-     {120200, 8, 1000, 2},  {1000, 1, 140, 1},     {1000, 1, 290, 1},     {5000, 1, 1000, 1},
-     {8000, 1, 480, 1},     {8710, 1, 1000, 1},    {10000, 0, 0, 1},      {11800, 1, 1000, 1},
-     {14000, 1, 1000, 1},   {14000, 2, 1000, 1},   {15900, 1, 1000, 1}}};
-
 struct Nodes {
   const char* model;
   std::int32_t cpu, devices, count;
 };
-/// The nodes with accelerators of the same source.
+/// The nodes with accelerators of the source of policy/test_openb.h.
 constexpr std::array<Nodes, 15> openb_nodes{{{"G2", 96000, 8, 549},
                                              {"T4", 104000, 2, 387},
                                              {"P100", 16000, 2, 107},
@@ -135,9 +106,9 @@ class UsableOpenbTest : public UsableTest {
       }
     }
     MixSet mix;
-    for (const Tasks& tasks : openb_tasks) {
-      mix.entries.push_back({shape_of(tasks.cpu, tasks.devices, tasks.permille),
-                             static_cast<std::uint32_t>(tasks.count)});
+    for (const test::OpenbShape& tasks : test::openb_shapes) {
+      mix.entries.push_back({shape_of(tasks.cpu_milli, tasks.gpus, tasks.permille),
+                             static_cast<std::uint32_t>(tasks.pods)});
     }
     world_.apply(mix);
   }
@@ -194,7 +165,7 @@ struct Golden {
   std::int64_t cpu;
   std::array<std::uint16_t, 8> open;
   std::int64_t value, terms;
-  Tasks task;
+  test::OpenbShape task;
   Permille rating;
   int device;
 };
@@ -257,7 +228,8 @@ TEST_F(UsableOpenbTest, RatingsAreThoseOfThePrototype) {
     }
     EXPECT_EQ(value, each.value) << next;
     EXPECT_EQ(table.node_terms(each.cpu, open, 8), each.terms) << next;
-    const ShapeIndex shape = intern(shape_of(each.task.cpu, each.task.devices, each.task.permille));
+    const ShapeIndex shape =
+        intern(shape_of(each.task.cpu_milli, each.task.gpus, each.task.permille));
     EXPECT_EQ(rate(*usable, shape, node), each.rating) << next;
     if (each.device < 0) continue;
     const DeviceSet chosen = choose_devices(class_of(shape), view(), node, *usable);
@@ -282,9 +254,9 @@ TEST_F(UsableOpenbTest, TheVectorPathAndThePlainOneAgree) {
     shapes.push_back(intern(memory));
   }
   MixSet mix;
-  for (const Tasks& tasks : openb_tasks) {
-    const TaskShape shape = by_name(shape_of(tasks.cpu, tasks.devices, tasks.permille));
-    mix.entries.push_back({shape, static_cast<std::uint32_t>(tasks.count)});
+  for (const test::OpenbShape& tasks : test::openb_shapes) {
+    const TaskShape shape = by_name(shape_of(tasks.cpu_milli, tasks.gpus, tasks.permille));
+    mix.entries.push_back({shape, static_cast<std::uint32_t>(tasks.pods)});
     shapes.push_back(intern(shape));
   }
   world_.apply(mix);

@@ -8,15 +8,6 @@
 namespace tutti {
 namespace {
 
-std::uint32_t standing(const State& state, const Gang& gang, const GangShape::Role& role) {
-  std::uint32_t count = 0;
-  for (std::uint32_t offset = 0; offset < role.count; ++offset) {
-    const TaskIndex task(gang.first_task.value() + role.first_task + offset);
-    if (stands(state.tasks()[task].phase)) ++count;
-  }
-  return count;
-}
-
 std::int64_t amount_of(const ShapeRow& row, Lane lane) {
   for (const Resources::Amount& part : row.request) {
     if (part.lane == lane) return part.amount;
@@ -28,14 +19,6 @@ std::int64_t least_of(const State& state, const GangShape::Role& role, Lane lane
   std::int64_t least = INT64_MAX;
   for (const ShapeIndex shape : role.alternatives) {
     least = std::min(least, amount_of(state.shape(shape), lane));
-  }
-  return least;
-}
-
-std::int64_t least_gpus(const State& state, const GangShape::Role& role) {
-  std::int64_t least = INT64_MAX;
-  for (const ShapeIndex shape : role.alternatives) {
-    least = std::min(least, state.shape(shape).gpu_milli);
   }
   return least;
 }
@@ -68,6 +51,23 @@ bool exceeds(Txn& txn, GangIndex index, QueueIndex queue_index) {
 }
 
 }  // namespace
+
+std::int64_t least_gpus(const State& state, const GangShape::Role& role) {
+  std::int64_t least = INT64_MAX;
+  for (const ShapeIndex shape : role.alternatives) {
+    least = std::min(least, state.shape(shape).gpu_milli);
+  }
+  return least;
+}
+
+std::uint32_t standing(const State& state, const Gang& gang, const GangShape::Role& role) {
+  std::uint32_t count = 0;
+  for (std::uint32_t offset = 0; offset < role.count; ++offset) {
+    const TaskIndex task(gang.first_task.value() + role.first_task + offset);
+    if (stands(state.tasks()[task].phase)) ++count;
+  }
+  return count;
+}
 
 bool whole(const State& state, GangIndex index) {
   const Gang& gang = state.gangs()[index];

@@ -5,6 +5,12 @@
 
 namespace tutti {
 
+/// Tasks of the role that count for its minimum: placed, or ended well.
+std::uint32_t standing(const State& state, const Gang& gang, const GangShape::Role& role);
+
+/// What the role's most modest alternative takes of accelerators, in thousandths.
+std::int64_t least_gpus(const State& state, const GangShape::Role& role);
+
 /// Does the gang hold at least the minimum of each role, counting tasks that ended well?
 bool whole(const State& state, GangIndex gang);
 

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "sched/fit.h"
+#include "sched/gang.h"
 
 namespace tutti {
 namespace {
@@ -44,15 +45,13 @@ ExactSearch::ExactSearch(Txn& txn, GangIndex gang, std::span<const std::uint32_t
       queue_(state_.jobs()[gang_.job].queue),
       units_(units) {
   for (const GangShape::Role& role : shape_.roles) {
-    std::uint32_t stand = 0;
     std::vector<TaskIndex> waiting;
     for (std::uint32_t offset = role.count; offset-- > 0;) {
       const TaskIndex task(gang_.first_task.value() + role.first_task + offset);
-      const TaskPhase phase = state_.tasks()[task].phase;
-      stand += stands(phase) ? 1 : 0;
-      if (phase == TaskPhase::pending) waiting.push_back(task);
+      if (state_.tasks()[task].phase == TaskPhase::pending) waiting.push_back(task);
     }
     const std::uint32_t wanted = least[missing_.size()];
+    const std::uint32_t stand = standing(state_, gang_, role);
     missing_.push_back(wanted > stand ? wanted - stand : 0);
     pending_.push_back(std::move(waiting));
   }

@@ -214,8 +214,7 @@ std::vector<GangSearch::Need> GangSearch::needs_of(const GangShape::Group& group
   std::vector<Need> needs;
   for (std::uint32_t at = 0; at < group.roles; ++at) {
     const GangShape::Role& role = shape_.roles[group.first_role + at];
-    const std::uint32_t stand = standing(role);
-    Need need{.missing = least(role) > stand ? least(role) - stand : 0, .slots = {}};
+    Need need{.missing = missing(role), .slots = {}};
     for (const ShapeIndex shape : role.alternatives) need.slots.push_back(&slots(shape, level));
     needs.push_back(std::move(need));
   }

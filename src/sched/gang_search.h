@@ -98,6 +98,11 @@ class GangSearch {
   char& placed(TaskIndex task) { return placed_[task.value() - gang_.first_task.value()]; }
   /// Tasks of the role that need no place any more: running, ended, or placed by this search.
   std::uint32_t standing(const GangShape::Role& role);
+  /// Tasks that the role still lacks of its minimum.
+  std::uint32_t missing(const GangShape::Role& role) {
+    const std::uint32_t stand = standing(role);
+    return least(role) > stand ? least(role) - stand : 0;
+  }
   void undo(Txn::Mark mark);
 
   Txn& txn_;

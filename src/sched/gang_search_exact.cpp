@@ -47,10 +47,7 @@ void GangSearch::give_up_wish(std::size_t number) {
 std::uint64_t GangSearch::missing_before() const {
   std::uint64_t sum = 0;
   for (const GangShape::Role& role : shape_.roles) {
-    std::uint32_t stand = 0;
-    for (std::uint32_t offset = 0; offset < role.count; ++offset) {
-      stand += stands(state_.tasks()[task_of(role, offset)].phase) ? 1 : 0;
-    }
+    const std::uint32_t stand = tutti::standing(state_, gang_, role);
     sum += least(role) > stand ? least(role) - stand : 0;
   }
   return sum;
@@ -141,17 +138,16 @@ ExactSearch::Answer GangSearch::place_exactly(std::size_t wishes) {
 bool GangSearch::short_of_places() {
   Workspace& workspace = txn_.workspace();
   for (const GangShape::Role& role : shape_.roles) {
-    const std::uint32_t stand = standing(role);
-    std::uint64_t missing = least(role) > stand ? least(role) - stand : 0;
-    for (std::size_t at = 0; at < state_.fleet().size() && missing > 0; ++at) {
+    std::uint64_t lacking = missing(role);
+    for (std::size_t at = 0; at < state_.fleet().size() && lacking > 0; ++at) {
       if (!state_.fleet().open(NodeIndex(at))) continue;
       for (const ShapeIndex shape : role.alternatives) {
         const TaskClass& task = workspace.task_class(state_, shape);
-        missing -= std::min<std::uint64_t>(
-            missing, tutti::slots(task, txn_.view(), NodeIndex(at), shape_.tasks));
+        lacking -= std::min<std::uint64_t>(
+            lacking, tutti::slots(task, txn_.view(), NodeIndex(at), shape_.tasks));
       }
     }
-    if (missing > 0) return true;
+    if (lacking > 0) return true;
   }
   return false;
 }
@@ -160,13 +156,7 @@ bool GangSearch::short_of_places() {
 bool GangSearch::short_in_all() {
   std::int64_t wanted = 0;
   for (const GangShape::Role& role : shape_.roles) {
-    const std::uint32_t stand = standing(role);
-    const std::int64_t missing = least(role) > stand ? least(role) - stand : 0;
-    std::int64_t least = INT64_MAX;
-    for (const ShapeIndex shape : role.alternatives) {
-      least = std::min(least, state_.shape(shape).gpu_milli);
-    }
-    wanted += missing * least;
+    wanted += missing(role) * least_gpus(state_, role);
   }
   for (const std::uint16_t open : txn_.view().usage.open_permille()) {
     if (wanted <= 0) break;

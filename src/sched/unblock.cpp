@@ -183,13 +183,14 @@ class Search {
   Facts ended_tasks() const {
     std::map<NodeIndex, Facts> by_node;
     Facts friends;
+    const std::vector<const TaskAffinity*> company = terms();
     for (std::size_t at = 0; at < state_.tasks().size(); ++at) {
       const TaskIndex index(at);
       const Task& task = state_.tasks()[index];
       if (!task.gang.valid() || !holds(task.phase) || task.gang == index_) continue;
       const Unblock fact{
           .kind = Unblock::Kind::task_ends, .node = task.node, .task = state_.id_of(index)};
-      const bool wanted = std::ranges::any_of(terms(), [&](const TaskAffinity* term) {
+      const bool wanted = std::ranges::any_of(company, [&](const TaskAffinity* term) {
         return term->tasks.matches(state_.shape(task.shape).spec.labels);
       });
       (wanted ? friends : by_node[task.node]).push_back(fact);

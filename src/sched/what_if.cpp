@@ -2,23 +2,18 @@
 
 #include <algorithm>
 
+#include "sched/company.h"
 #include "sched/gang.h"
 
 namespace tutti {
 namespace {
 
-bool matches(const TaskAffinity& term, const std::string& space, const TaskShape& task) {
-  const auto named = [&](const std::string& each) { return each == "*" || each == task.space; };
-  const bool there =
-      term.namespaces.empty() ? task.space == space : std::ranges::any_of(term.namespaces, named);
-  return there && term.tasks.matches(task.labels);
-}
-
-/// Is some task of the job one that the term speaks of? `space`: of the task that states it.
-bool any_matches(const JobSpec& job, const TaskAffinity& term, const std::string& space) {
+/// Is some task of the job one that the term of `owner` speaks of?
+bool any_matches(const JobSpec& job, const TaskAffinity& term, const TaskShape& owner) {
   const auto in_role = [&](const RoleSpec& role) {
-    return std::ranges::any_of(role.alternatives,
-                               [&](const TaskShape& shape) { return matches(term, space, shape); });
+    return std::ranges::any_of(role.alternatives, [&](const TaskShape& shape) {
+      return counts_for(term.tasks, term.namespaces, owner, shape);
+    });
   };
   for (const auto& gang : job.gangs) {
     for (const GroupSpec& group : gang->groups) {
@@ -119,7 +114,7 @@ void WhatIf::forget_company() {
   const JobSpec before = *state_.jobs()[state_.find(job_)].spec;
   change_shapes([&](TaskShape& shape) {
     std::erase_if(shape.affinities, [&](const TaskAffinity& term) {
-      return !term.anti && term.weight == 0 && !any_matches(before, term, shape.space);
+      return !term.anti && term.weight == 0 && !any_matches(before, term, shape);
     });
   });
 }

@@ -7,7 +7,7 @@
 #include <array>
 #include <cstdint>
 
-namespace tutti::bench {
+namespace tutti::test {
 
 struct OpenbShape {
   std::int32_t cpu_milli;
@@ -41,4 +41,4 @@ inline constexpr std::array<OpenbShape, 91> openb_shapes{
      {8000, 1, 480, 1},     {8710, 1, 1000, 1},    {10000, 0, 0, 1},      {11800, 1, 1000, 1},
      {14000, 1, 1000, 1},   {14000, 2, 1000, 1},   {15900, 1, 1000, 1}}};
 
-}  // namespace tutti::bench
+}  // namespace tutti::test
