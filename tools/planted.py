@@ -71,7 +71,9 @@ def verdict(patch):
     expected = re.search(r"^Caught-by: (.+)$", patch.read_text(), re.M)
     if not expected:
         return False, "has no line \"Caught-by: REGEX\""
-    applied = run(["patch", "-p1", "--forward", "--no-backup-if-mismatch", "-i", str(patch)])
+    applied = subprocess.run(
+        ["git", "apply", f"--directory={TREE.relative_to(ROOT)}", str(patch)], cwd=ROOT,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     try:
         if applied.returncode != 0:
             return False, "does not apply any more:\n" + applied.stdout
