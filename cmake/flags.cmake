@@ -34,6 +34,12 @@ else()
   add_compile_options(-Wshadow -Wthread-safety -fcolor-diagnostics -Wno-deprecated-declarations)
 endif()
 
+# tutti_compile_quickly(TARGET): for code that is compiled far longer than it runs, such as tests.
+# Debug builds do not optimise it: with sanitizers that takes half the time.
+function(tutti_compile_quickly target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Debug>:-O0>)
+endfunction()
+
 if(TUTTI_SANITIZE)
   add_compile_options(-fsanitize=${TUTTI_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${TUTTI_SANITIZE})

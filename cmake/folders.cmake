@@ -37,6 +37,7 @@ function(tutti_folder folder)
   endif()
   if(TUTTI_TESTS AND tests)
     tutti_test(${folder} tutti_${folder} ${tests})
+    tutti_compile_quickly(${folder}_test)
   endif()
 endfunction()
 

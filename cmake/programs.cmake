@@ -19,6 +19,7 @@ function(tutti_program)
   endif()
   tutti_all_folders(folders)
   add_executable(tutti ${sources})
+  tutti_compile_quickly(tutti)
   target_include_directories(tutti PRIVATE ${CMAKE_SOURCE_DIR}/apps)
   target_link_libraries(tutti PRIVATE ${folders} CLI11::CLI11)
   set_target_properties(tutti PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
@@ -53,6 +54,14 @@ function(tutti_bench)
   endif()
 endfunction()
 
+# build/<preset>/tutti_read_dump, which tools/dump_memory.py runs.
+function(tutti_read_dump)
+  tutti_all_folders(folders)
+  add_executable(tutti_read_dump bench/read_dump/main.cpp)
+  target_link_libraries(tutti_read_dump PRIVATE ${folders})
+  set_target_properties(tutti_read_dump PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+endfunction()
+
 # build/<preset>/tests/corpus_test: the corpora of all fuzz targets, each file once. The entries of
 # all targets have one name; here it is fuzz_NAME.
 function(tutti_corpus_test)
@@ -70,6 +79,7 @@ function(tutti_corpus_test)
   endforeach()
   tutti_all_folders(folders)
   tutti_test(corpus "${folders}" fuzz/corpus_test.cpp ${sources})
+  tutti_compile_quickly(corpus_test)
   target_compile_definitions(corpus_test PRIVATE "TUTTI_FUZZ_TARGETS=${list}")
 endfunction()
 

@@ -62,7 +62,7 @@ def chaos():
                    timeout=CHAOS_TIMEOUT_S)
     except subprocess.TimeoutExpired:
         return None, f"no end after {CHAOS_TIMEOUT_S} s"
-    found = re.search(r"^FAIL seed .*$|^.*check failed.*$", done.stdout, re.M)
+    found = re.search(r"^FAIL seed .*$|^.*check failed.*$", done.stdout, re.M | re.I)
     return done.returncode, found[0] if found else done.stdout.strip()[-200:]
 
 
@@ -82,7 +82,7 @@ def verdict(patch):
         status, said = chaos()
         if status == 0:
             return False, f"not caught within the seeds {SEEDS}"
-        if not re.search(expected[1], said):
+        if not re.search(expected[1], said, re.I):
             return False, f"caught, but not as \"{expected[1]}\": {said}"
         return True, said
     finally:

@@ -1,7 +1,7 @@
 #include "engine/engine.h"
 
-#include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/check.h"
@@ -41,6 +41,7 @@ Result<Engine::Step> Engine::step(std::span<const Event> inbox, Instant now) {
     step.plan.decisions.insert(step.plan.decisions.end(), plan.decisions.begin(),
                                plan.decisions.end());
     if (plan.actions.empty()) break;
+    if (!step.plan.actions.empty()) workspace_.took(RarePath::cycle_repeated);
     TRY(carry_out(plan, now));
     step.plan.actions.insert(step.plan.actions.end(), plan.actions.begin(), plan.actions.end());
   } while (workspace_.pending().any_awake());
@@ -68,36 +69,39 @@ Result<void> Engine::carry_out(const Plan& plan, Instant now) {
   return {};
 }
 
+void Engine::forget_workspace() {
+  rare_paths_before_ = rare_paths();
+  workspace_ = Workspace(*factory_);
+}
+
+RarePaths Engine::rare_paths() const {
+  RarePaths all = rare_paths_before_;
+  all.add(workspace_.rare_paths());
+  return all;
+}
+
 void Engine::reconcile() {
-  const std::vector<Backend::Observed> observed = backend_.observe();
-  const auto seen = [&](const TaskId& id, std::uint32_t attempt) {
-    return std::ranges::any_of(observed, [&](const Backend::Observed& each) {
-      return each.task == id && each.attempt == attempt;
-    });
-  };
+  std::set<std::pair<TaskId, std::uint32_t>> there;  // Runs, or is about to.
+  for (const Backend::Observed& each : backend_.observe()) {
+    if (each.running) there.emplace(each.task, each.attempt);
+  }
   for (std::size_t at = 0; at < state_.tasks().size(); ++at) {
     const TaskIndex index(at);
     const Task& task = state_.tasks()[index];
     if (!task.gang.valid() || !holds(task.phase)) continue;
-    const TaskId id = state_.id_of(index);
     Action action{.kind = ActionKind::place,
-                  .task = id,
+                  .task = state_.id_of(index),
                   .attempt = task.attempt,
                   .shape = task.shape,
                   .node = task.node,
                   .devices = task.devices};
+    const bool is_there = there.erase({action.task, action.attempt}) > 0;
+    if (is_there && task.phase == TaskPhase::running) continue;
     if (task.phase == TaskPhase::stopping) action.kind = ActionKind::evict;
-    if (action.kind == ActionKind::evict || !seen(id, task.attempt)) {
-      backend_.execute(action, state_);
-    }
+    backend_.execute(action, state_);
   }
-  for (const Backend::Observed& each : observed) {
-    const TaskIndex index = state_.find(each.task);
-    const bool ours = index.valid() && state_.tasks()[index].attempt == each.attempt &&
-                      holds(state_.tasks()[index].phase);
-    if (ours || !each.running) continue;
-    backend_.execute({.kind = ActionKind::evict, .task = each.task, .attempt = each.attempt},
-                     state_);
+  for (const auto& [task, attempt] : there) {
+    backend_.execute({.kind = ActionKind::evict, .task = task, .attempt = attempt}, state_);
   }
 }
 

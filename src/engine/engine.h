@@ -38,13 +38,16 @@ class Engine {
   /// the step with its error, before anything was applied. REQUIRES: now never goes back.
   Result<Step> step(std::span<const Event> inbox, Instant now);
 
-  /// Orders everything again that was decided but not reported as started, and orders to stop what
-  /// the backend has and we do not: for the first turn after a restart.
+  /// Makes good what was lost between the engine and the backend: repeats every order whose outcome
+  /// was not heard, so that it is answered again, and orders to stop what runs there and should
+  /// not. For the first turn after a restart, and now and then. O((tasks + observed) log observed).
   void reconcile();
 
   const State& state() const { return state_; }
   /// Loses all derived tables. Changes no plan.
-  void forget_workspace() { workspace_ = Workspace(*factory_); }
+  void forget_workspace();
+  /// How often its cycles took each rare path, with whichever workspace.
+  RarePaths rare_paths() const;
 
  private:
   /// Journals and applies another target mix, where arrivals since `seen_before` call for one.
@@ -59,6 +62,7 @@ class Engine {
   Cycle cycle_;
   State state_;
   Workspace workspace_;
+  RarePaths rare_paths_before_;  ///< Counted by workspaces that were thrown away.
 };
 
 }  // namespace tutti

@@ -101,6 +101,20 @@ TEST(EngineTest, AJournalThatFailsLeavesTheMixAsItWas) {
   EXPECT_EQ(run.engine.state().mix()[0].count, 2U);
 }
 
+TEST(EngineTest, RarePathsStayCountedWhenTheWorkspaceIsForgotten) {
+  Running run(recipe("pack", false));
+  ASSERT_TRUE(run.step({NodeReported{test::node("n0")}}).has_value());
+  ASSERT_TRUE(run.step({QueueSet{{.name = "small", .limit = {{"gpu", 1}}}}}).has_value());
+  for (std::uint64_t times = 1; times <= 3; ++times) {
+    const Event two = JobSubmitted{JobId(times), test::job(test::task(1000, 2), 1, 1, "small")};
+    ASSERT_TRUE(run.step({two}).has_value());
+    EXPECT_EQ(run.engine.rare_paths().of(RarePath::limit_held_gang), times);
+    run.engine.forget_workspace();
+    EXPECT_EQ(run.engine.rare_paths().of(RarePath::limit_held_gang), times);
+    ASSERT_TRUE(run.step({JobCancelled{JobId(times)}}).has_value());
+  }
+}
+
 /// A random inbox: nodes first, then jobs that slowly turn from small to large ones, and ends.
 std::vector<Event> random_inbox(Running& run, Prng& prng, unsigned step) {
   if (step < 8) return {NodeReported{test::node("n" + std::to_string(step), {.cpu = 32'000})}};

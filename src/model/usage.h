@@ -32,6 +32,14 @@ struct ShapeRow {
   std::uint16_t needs_open = 0;            ///< Some device must be open to this many ‰ ...
   std::uint16_t needs_whole = 0;  ///< ... and so many devices must be free: quick to refute.
   bool impossible = false;        ///< Asks for a resource that no node of this fleet can have.
+
+  /// What a task takes of one lane.
+  std::int64_t amount(Lane lane) const {
+    for (const Resources::Amount& part : request) {
+      if (part.lane == lane) return part.amount;
+    }
+    return 0;
+  }
 };
 
 class Usage {

@@ -20,10 +20,7 @@ struct Demand {
 
 /// Only the first device request counts: a second one (a NIC beside its GPU) follows it.
 inline Demand demand_of(const ShapeRow& row) {
-  Demand demand;
-  for (const Resources::Amount& part : row.request) {
-    if (part.lane == lane::cpu) demand.cpu = part.amount;
-  }
+  Demand demand{.cpu = row.amount(lane::cpu)};
   if (!row.spec.devices.empty()) {
     demand.share = row.spec.devices.front().compute_permille;
     demand.count = row.spec.devices.front().count;

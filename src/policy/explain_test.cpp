@@ -1,5 +1,6 @@
 #include "sched/explain.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "policy/registry.h"
@@ -66,6 +67,44 @@ TEST_F(ExplainTest, SaysHowMuchOfAGangWouldFit) {
             "never fits: 3 of 4 tasks would find places\n"
             "  it would start if\n"
             "    1 more node with 64000 cpu, 274877906944 memory, 8 x A100-80G\n");
+}
+
+// Each task alone would find a place: what is missing is one rack for all.
+TEST_F(ExplainTest, NamesTheDomainWithTheMostRoom) {
+  for (int at = 0; at < 4; ++at) {
+    NodeSpec node = test::node("n" + std::to_string(at));
+    node.labels.set("rack", at < 2 ? "a" : "b");
+    world_.apply(NodeReported{node});
+  }
+  world_.submit(test::job(test::task(1000, 6)));  // On n0.
+  decide();
+  GangSpec gang{.closeness = {"rack", true}, .groups = {{}}};
+  gang.groups[0].roles = {
+      {.name = "w", .count = 5, .min = 5, .alternatives = {test::task(1000, 4)}}};
+  JobSpec spec{.name = "together"};
+  spec.gangs = {std::make_shared<const GangSpec>(gang)};
+  const JobId id = world_.submit(std::make_shared<const JobSpec>(spec));
+  EXPECT_THAT(why(id), testing::StartsWith("never fits: 5 of 5 tasks would find places\n"
+                                           "  no rack has room for 5 tasks; b has room for 4\n"));
+}
+
+// A gang that runs in part can only grow together where it is.
+TEST_F(ExplainTest, NamesTheDomainInWhichAGangRuns) {
+  for (int at = 0; at < 4; ++at) {
+    NodeSpec node = test::node("n" + std::to_string(at));
+    node.labels.set("rack", at < 2 ? "a" : "b");
+    world_.apply(NodeReported{node});
+  }
+  GangSpec gang{.closeness = {"rack", true}, .groups = {{}}};
+  gang.groups[0].roles = {
+      {.name = "w", .count = 2, .min = 2, .alternatives = {test::task(1000, 8)}}};
+  JobSpec spec{.name = "together"};
+  spec.gangs = {std::make_shared<const GangSpec>(gang)};
+  const JobId id = world_.submit(std::make_shared<const JobSpec>(spec));
+  decide();
+  world_.apply(NodeLost{"n1"});
+  EXPECT_THAT(why(id),
+              testing::HasSubstr("  rack a, where it runs, has room for 0 of 1 more task\n"));
 }
 
 // The emptied fleet would do, so it waits; and of all that could happen the least is named.

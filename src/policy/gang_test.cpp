@@ -49,6 +49,21 @@ class GangTest : public testing::Test {
     return plan;
   }
 
+  /// The best node over all alternatives, which are all the shapes there are.
+  std::pair<ShapeIndex, NodeIndex> best_of_all(Workspace& workspace) const {
+    std::pair<ShapeIndex, NodeIndex> best;
+    int highest = -1;
+    for (std::size_t at = 0; at < world_.state.shape_count(); ++at) {
+      const ShapeIndex shape(at);
+      const NodeIndex node = workspace.best_by_scan(world_.state, shape);
+      if (!node.valid()) continue;
+      const Permille rating = workspace.rate(world_.state, shape, node);
+      if (rating > highest) best = {shape, node};
+      highest = std::max<int>(highest, rating);
+    }
+    return best;
+  }
+
   std::string label(NodeIndex node, std::string_view key) const {
     return *world_.state.fleet().node(node).labels.find(key);
   }
@@ -164,6 +179,33 @@ TEST_F(GangTest, AlternativesAreTriedInOrder) {
   const Plan plan = decide();
   ASSERT_EQ(plan.actions.size(), 1U);
   EXPECT_EQ(plan.actions[0].devices.size(), 2U);
+}
+
+// What is chosen is what a look at every node for every alternative finds.
+TEST_F(GangTest, AlternativesAreChosenByScoreWhenAsked) {
+  add_racks({4, 4});
+  RoleSpec either = role(1, 1);
+  either.alternatives = {test::task(9000, 4), test::task(2000, 2), test::task(30'000, 1)};
+  std::set<ShapeIndex> chosen;
+  for (const std::string_view name : {"pack", "spread", "bestfit", "fgd"}) {
+    PolicyRecipe recipe = *builtin_policy(name);
+    recipe.alternatives = AlternativeChoice::by_score;
+    const RecipeFactory factory(recipe);
+    Workspace kept(factory);
+    for (int turn = 0; turn < 4; ++turn) {
+      submit({.groups = {{.roles = {either}}}});
+      kept.sync(world_.state);
+      const Plan plan = Cycle().run(world_.state, kept);
+      ASSERT_EQ(plan.actions.size(), 1U);
+      const Action& action = plan.actions.front();
+      Workspace fresh(factory);
+      fresh.sync(world_.state);
+      EXPECT_EQ(best_of_all(fresh), std::pair(action.shape, action.node)) << name << turn;
+      chosen.insert(action.shape);
+      world_.apply(PlanDecided{plan.actions});
+    }
+  }
+  EXPECT_GE(chosen.size(), 2U);
 }
 
 // The first role's best nodes are the only ones for the second: what the quick search misses, the

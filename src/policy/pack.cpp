@@ -51,19 +51,17 @@ class Pack final : public Score {
 
   void rate(const TaskClass& task, const View& view, std::span<const NodeIndex> nodes,
             std::span<Permille> out) const override {
-    const Demand demand = demand_of(*task.row);
-    std::int64_t memory = 0;
-    for (const Resources::Amount& part : task.row->request) {
-      if (part.lane == lane::memory) memory = part.amount;
-    }
+    const Ask ask(*task.row);
     for (std::size_t at = 0; at < nodes.size(); ++at) {
-      const NodeIndex node = nodes[at];
-      const PerNode& fullness = nodes_[node.value()];
-      const std::span<const std::int64_t> free = view.usage.free(node);
-      const Permille full = std::max({fullness.cpu.with(free[lane::cpu.value()] - demand.cpu),
-                                      fullness.memory.with(free[lane::memory.value()] - memory),
-                                      fullness.devices.with(open_on(view, node) - demand.total())});
-      out[at] = prefer_full_ ? full : static_cast<Permille>(1000 - full);
+      out[at] = rating(ask, nodes[at], present(view, nodes[at]));
+    }
+  }
+
+  void rate_node(std::span<const TaskClass* const> tasks, const View& view, NodeIndex node,
+                 std::span<Permille> out) const override {
+    const Present now = present(view, node);
+    for (std::size_t at = 0; at < tasks.size(); ++at) {
+      out[at] = rating(Ask(*tasks[at]->row), node, now);
     }
   }
 
@@ -73,6 +71,31 @@ class Pack final : public Score {
     Fullness memory;
     Fullness devices;
   };
+  /// What a task takes.
+  struct Ask {
+    Demand demand;
+    std::int64_t memory;
+    explicit Ask(const ShapeRow& row) : demand(demand_of(row)), memory(row.amount(lane::memory)) {}
+  };
+  /// What a node has free.
+  struct Present {
+    std::int64_t cpu;
+    std::int64_t memory;
+    std::int64_t devices;
+  };
+
+  static Present present(const View& view, NodeIndex node) {
+    return {.cpu = view.usage.free(node, lane::cpu),
+            .memory = view.usage.free(node, lane::memory),
+            .devices = open_on(view, node)};
+  }
+  Permille rating(const Ask& ask, NodeIndex node, const Present& now) const {
+    const PerNode& fullness = nodes_[node.value()];
+    const Permille full = std::max({fullness.cpu.with(now.cpu - ask.demand.cpu),
+                                    fullness.memory.with(now.memory - ask.memory),
+                                    fullness.devices.with(now.devices - ask.demand.total())});
+    return prefer_full_ ? full : static_cast<Permille>(1000 - full);
+  }
 
   std::string_view name_;
   bool prefer_full_;

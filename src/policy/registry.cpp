@@ -15,6 +15,25 @@ const std::array<Argument, 1> usable_arguments{{{"fullness", 200}}};
 
 constexpr std::uint32_t weight_max = 1000;
 
+/// What an argument may be, where not any number will do; names mean the same in every score.
+struct Bounds {
+  std::string_view name;
+  std::int64_t min = 0;
+  std::int64_t max = 0;
+};
+constexpr std::array<Bounds, 3> argument_bounds{
+    {{"scale", 1, 1'000'000'000}, {"cover_percent", 1, 100}, {"fullness", 0, 1000}}};
+
+Result<void> check_bounds(const std::string& score, const Argument& argument) {
+  const auto bounds = std::ranges::find(argument_bounds, argument.name, &Bounds::name);
+  if (bounds == argument_bounds.end()) return {};
+  if (argument.value >= bounds->min && argument.value <= bounds->max) return {};
+  return fail(Code::invalid, "score \"" + score + "\" has " + argument.name + " " +
+                                 std::to_string(argument.value) + "; " +
+                                 std::to_string(bounds->min) + " to " +
+                                 std::to_string(bounds->max) + " are allowed");
+}
+
 std::vector<Argument> filled_in(const ScoreEntry& entry, const ScoreRecipe& recipe) {
   std::vector<Argument> arguments(entry.defaults.begin(), entry.defaults.end());
   for (Argument& argument : arguments) {
@@ -52,6 +71,7 @@ Result<void> check_score(const ScoreRecipe& recipe) {
                   "score \"" + recipe.name + "\" has no argument \"" + argument.name + "\"",
                   did_you_mean(argument.name, names));
     }
+    TRY(check_bounds(recipe.name, argument));
   }
   return {};
 }
@@ -106,7 +126,7 @@ Result<void> check_recipe(const PolicyRecipe& recipe) {
 }
 
 PolicySet RecipeFactory::build(const State& state) const {
-  PolicySet set{.filters = make_filters(), .scores = {}};
+  PolicySet set{.filters = make_filters(), .scores = {}, .alternatives = recipe_.alternatives};
   for (std::size_t at = 0; at < recipe_.scores.size(); ++at) {
     const ScoreRecipe& recipe = recipe_.scores[at];
     const ScoreEntry* entry = find_score(recipe.name);

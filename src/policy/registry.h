@@ -31,12 +31,6 @@ struct ScoreRecipe {
   friend bool operator==(const ScoreRecipe&, const ScoreRecipe&) = default;
 };
 
-/// Which of a role's alternatives is taken.
-enum class AlternativeChoice : std::uint8_t {
-  in_order,  ///< The first one that fits.
-  by_score,  ///< The one whose best node rates highest; ties fall to the earlier one.
-};
-
 /// What a policy file says: which scores run, with what weights, and which one chooses devices.
 struct PolicyRecipe {
   std::string name;

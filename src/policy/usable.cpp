@@ -45,9 +45,8 @@ std::int64_t as_value(std::int64_t permille) { return permille << UsableTable::m
 struct Ask {
   Demand demand;
   bool chooses = false;  ///< One share of one device, which the rating chooses.
-  const std::vector<Hold>* hold = nullptr;
 
-  explicit Ask(const TaskClass& task) : demand(demand_of(*task.row)), hold(&task.row->hold) {
+  explicit Ask(const TaskClass& task) : demand(demand_of(*task.row)) {
     chooses = demand.count == 1 && task.spec().devices.front().shared();
   }
   bool several_shares() const { return demand.count > 1 && demand.share != DeviceRequest::whole; }
@@ -169,82 +168,80 @@ void load(const T* from, std::size_t count, Vector& out) {
 }
 
 /// The same for a node with up to eight devices, all of one wanted type, and a task that takes no
-/// device, whole devices, or one share: as vectors, whose sums all stay within 32 bits.
+/// device, whole devices, or one share: as vectors, whose sums all stay within 32 bits. What does
+/// not depend on the task is computed once.
 class VectorLook {
  public:
-  VectorLook(const UsableTable& table, const Ask& ask, const View& view, NodeIndex node)
-      : table_(table),
-        ask_(ask),
-        view_(view),
-        begin_(view.fleet().device_begin(node)),
-        devices_(view.fleet().device_end(node) - begin_),
-        cpu_(view.usage.free(node, lane::cpu)) {}
-
-  /// The rating with the devices that suit the task best.
-  Permille best(const UsableTable::Type& type, std::int32_t memory_mib) {
-    const std::int64_t cpu_after = cpu_ - ask_.demand.cpu;
-    const std::size_t before = table_.cpu_step(cpu_);
-    const std::size_t after = table_.cpu_step(cpu_after);
-    load(view_.usage.open_permille().data() + begin_, devices_, open_);
+  VectorLook(const UsableTable& table, const UsableTable::Type& type, const View& view,
+             NodeIndex node)
+      : table_(table), type_(type), cpu_(view.usage.free(node, lane::cpu)) {
+    const std::uint32_t begin = view.fleet().device_begin(node);
+    devices_ = view.fleet().device_end(node) - begin;
+    load(view.usage.open_permille().data() + begin, devices_, open_);
+    load(view.usage.open_mib().data() + begin, devices_, mib_);
     wide_ = __builtin_convertvector(open_, WideLanes);
-    Lanes mass_before{};
-    Lanes mass_after{};
-    for (std::size_t at = 0; at < UsableTable::sizes_max; ++at) {
-      const Lanes fits = open_ >= table_.sizes()[at];
-      mass_before += fits & type.rows[before].rise[at];
-      mass_after += fits & type.rows[after].rise[at];
-    }
-    kept_ = __builtin_convertvector(mass_after, WideLanes) * wide_;
     // Whole devices are counted above the sum of what is open, which stays below 2^16.
     const std::int64_t both = sum(wide_ + ((wide_ == DeviceRequest::whole) & (1 << 16)));
-    const std::int64_t whole = both >> 16;
-    const std::int64_t open = both & 0xffff;
-    const std::int64_t taken = ask_.demand.total();
-    const auto count = static_cast<std::int64_t>(devices_);
-    const std::int64_t terms =
-        table_.node_terms(cpu_after, open - taken, count) - table_.node_terms(cpu_, open, count);
-    const std::int64_t gain = as_value(taken + terms) - table_.gangs(type, before, whole) +
-                              sum(kept_ - __builtin_convertvector(mass_before, WideLanes) * wide_);
-    if (ask_.chooses) return level(gain + best_change(type, after, whole, memory_mib));
+    whole_ = both >> 16;
+    sum_open_ = both & 0xffff;
+    const std::size_t step = table_.cpu_step(cpu_);
+    WideLanes value;
+    value_of(open_, step, value);
+    now_ = table_.gangs(type_, step, whole_) + sum(value) +
+           as_value(table_.node_terms(cpu_, sum_open_, devices_));
+  }
+
+  /// The rating with the devices that suit the task best; of a shared one it takes so much memory.
+  Permille best(const Ask& ask, std::int32_t memory_mib) const {
+    const std::int64_t cpu = cpu_ - ask.demand.cpu;
+    const std::size_t step = table_.cpu_step(cpu);
+    const std::int64_t taken = ask.demand.total();
+    WideLanes kept;
+    value_of(open_, step, kept);
+    const std::int64_t gain =
+        as_value(taken + table_.node_terms(cpu, sum_open_ - taken, devices_)) + sum(kept) - now_;
+    if (ask.chooses) return level(gain + best_change(ask, step, kept, memory_mib));
     // Whole devices, or none at all.
-    const std::int64_t lost = ask_.demand.count * table_.value(type, after, DeviceRequest::whole);
-    return level(gain - lost + table_.gangs(type, after, whole - ask_.demand.count));
+    const std::int64_t lost = ask.demand.count * table_.value(type_, step, DeviceRequest::whole);
+    return level(gain - lost + table_.gangs(type_, step, whole_ - ask.demand.count));
   }
 
  private:
-  /// What the gangs have after the share was taken, and the best change of a device.
-  std::int64_t best_change(const UsableTable::Type& type, std::size_t after, std::int64_t whole,
-                           std::int32_t memory_mib) const {
-    const std::int64_t gangs = table_.gangs(type, after, whole);
-    const bool breaks = whole > 0 && ask_.demand.share > 0;
-    const std::int64_t broken = breaks ? table_.gangs(type, after, whole - 1) - gangs : 0;
-    const auto share = static_cast<std::int16_t>(ask_.demand.share);  // Or 0: memory only.
-    const Lanes left = open_ - share;
+  /// What each device adds to V with so much open.
+  void value_of(const Lanes& open, std::size_t cpu_step, WideLanes& out) const {
     Lanes mass{};
     for (std::size_t at = 0; at < UsableTable::sizes_max; ++at) {
-      mass += (left >= table_.sizes()[at]) & type.rows[after].rise[at];
+      mass += (open >= table_.sizes()[at]) & type_.rows[cpu_step].rise[at];
     }
-    const WideLanes change =
-        __builtin_convertvector(mass, WideLanes) * __builtin_convertvector(left, WideLanes) -
-        kept_ + ((wide_ == DeviceRequest::whole) & static_cast<std::int32_t>(broken));
+    out = __builtin_convertvector(mass, WideLanes) * __builtin_convertvector(open, WideLanes);
+  }
+
+  /// What the gangs have after the share was taken, and the best change of a device.
+  std::int64_t best_change(const Ask& ask, std::size_t step, const WideLanes& kept,
+                           std::int32_t memory_mib) const {
+    const std::int64_t gangs = table_.gangs(type_, step, whole_);
+    const bool breaks = whole_ > 0 && ask.demand.share > 0;
+    const std::int64_t broken = breaks ? table_.gangs(type_, step, whole_ - 1) - gangs : 0;
+    const auto share = static_cast<std::int16_t>(ask.demand.share);  // Or 0: memory only.
+    const Lanes left = open_ - share;
+    WideLanes change;
+    value_of(left, step, change);
+    change += ((wide_ == DeviceRequest::whole) & static_cast<std::int32_t>(broken)) - kept;
     WideLanes fits = wide_ >= share;
-    if (memory_mib > 0) {
-      WideLanes mib;
-      load(view_.usage.open_mib().data() + begin_, devices_, mib);
-      fits &= mib >= memory_mib;
-    }
+    if (memory_mib > 0) fits &= mib_ >= memory_mib;
     return gangs + largest((change & fits) | (~fits & INT32_MIN));
   }
 
   const UsableTable& table_;
-  const Ask& ask_;
-  const View& view_;
-  std::uint32_t begin_;
-  std::size_t devices_;
+  const UsableTable::Type& type_;
   std::int64_t cpu_;
-  Lanes open_;      ///< ‰ of each device.
-  WideLanes wide_;  ///< The same.
-  WideLanes kept_;  ///< What each device adds to V with the task's cpu gone.
+  std::int64_t devices_;
+  std::int64_t whole_;     ///< Devices that nobody shares.
+  std::int64_t sum_open_;  ///< ‰ of all devices.
+  std::int64_t now_;       ///< V and H before the placement.
+  Lanes open_;             ///< ‰ of each device.
+  WideLanes wide_;         ///< The same.
+  WideLanes mib_;          ///< Memory that is open.
 };
 
 class Usable final : public Score {
@@ -257,18 +254,23 @@ class Usable final : public Score {
   void rate(const TaskClass& task, const View& view, std::span<const NodeIndex> nodes,
             std::span<Permille> out) const override {
     const Ask ask(task);
-    const Fleet& fleet = view.fleet();
     for (std::size_t at = 0; at < nodes.size(); ++at) {
-      const NodeIndex node = nodes[at];
-      const TypeIndex index = fleet.uniform_type(node);
-      const UsableTable::Type* type = index.valid() ? table_.type(index) : nullptr;
-      const bool few = fleet.device_end(node) - fleet.device_begin(node) <= lanes;
-      if (type != nullptr && few && !ask.several_shares()) {
-        const std::int32_t memory_mib = (*ask.hold)[index.value()].memory_mib;
-        out[at] = VectorLook(table_, ask, view, node).best(*type, memory_mib);
-      } else {
-        out[at] = rate_plainly(task, ask, view, node);
-      }
+      const UsableTable::Type* type = ask.several_shares() ? nullptr : vector_type(view, nodes[at]);
+      out[at] = type == nullptr ? rate_plainly(task, ask, view, nodes[at])
+                                : VectorLook(table_, *type, view, nodes[at])
+                                      .best(ask, memory_of(task, view, nodes[at]));
+    }
+  }
+
+  void rate_node(std::span<const TaskClass* const> tasks, const View& view, NodeIndex node,
+                 std::span<Permille> out) const override {
+    const UsableTable::Type* type = vector_type(view, node);
+    if (type == nullptr) return Score::rate_node(tasks, view, node, out);
+    const VectorLook look(table_, *type, view, node);
+    for (std::size_t at = 0; at < tasks.size(); ++at) {
+      const Ask ask(*tasks[at]);
+      out[at] = ask.several_shares() ? rate_plainly(*tasks[at], ask, view, node)
+                                     : look.best(ask, memory_of(*tasks[at], view, node));
     }
   }
 
@@ -305,6 +307,19 @@ class Usable final : public Score {
       best = std::max(best, look.taking(std::span(&ordinal, 1)));
     }
     return best;
+  }
+
+  /// The type of a node that the vector path can take, or null.
+  const UsableTable::Type* vector_type(const View& view, NodeIndex node) const {
+    const Fleet& fleet = view.fleet();
+    const TypeIndex index = fleet.uniform_type(node);
+    const bool few = fleet.device_end(node) - fleet.device_begin(node) <= lanes;
+    return index.valid() && few ? table_.type(index) : nullptr;
+  }
+
+  /// What the task holds of the memory of each device there. REQUIRES: vector_type.
+  static std::int32_t memory_of(const TaskClass& task, const View& view, NodeIndex node) {
+    return task.row->hold[view.fleet().uniform_type(node).value()].memory_mib;
   }
 
   UsableTable table_;

@@ -75,7 +75,10 @@ Classes::Row& Classes::row(const View& view, ShapeIndex shape) {
     Row& known = *rows_[number];
     known.task.row = &view.state.shape(shape);
     known.last_used = ++uses_;
-    if (known.tallies_stale) recount(view, known);
+    if (known.tallies_stale) {
+      rare_paths_.count(RarePath::tallies_recounted);
+      recount(view, known);
+    }
     return known;
   }
   Row& row = new_row(shape);
@@ -83,7 +86,6 @@ Classes::Row& Classes::row(const View& view, ShapeIndex shape) {
   row.task.row = &view.state.shape(shape);
   row.last_used = ++uses_;
   choose_policies(row);
-  row.described.resize(all_nodes_.size());
   for (const NodeIndex node : all_nodes_) describe(view, row, node);
   row.index.reset(all_nodes_.size());
   for (const Filter* filter : row.fleet_filters) {
@@ -112,6 +114,7 @@ Classes::Row& Classes::new_row(ShapeIndex shape) {
     const auto oldest =
         std::ranges::min_element(rows_, {}, [](const auto& row) { return row->last_used; });
     number = static_cast<std::size_t>(oldest - rows_.begin());
+    rare_paths_.count(RarePath::class_evicted);
     forget(**oldest);
     *oldest = std::make_unique<Row>();
   }
@@ -158,8 +161,12 @@ void Classes::choose_policies(Row& row) const {
 }
 
 void Classes::describe(const View& view, Row& row, NodeIndex node) {
-  row.described[node.value()] =
-      view.fleet().open(node) && accepted(row.description_filters, row.task, view, node);
+  Screen::Mask& described = bits_[node.value()].described;
+  if (view.fleet().open(node) && accepted(row.description_filters, row.task, view, node)) {
+    set_bit(described, row.number);
+  } else {
+    clear_bit(described, row.number);
+  }
 }
 
 void Classes::description_changed(const View& view, NodeIndex node) {
@@ -255,7 +262,7 @@ std::shared_ptr<const Domains> Classes::domains(const Fleet& fleet, std::string_
 // --- Ratings ------------------------------------------------------------------------------------
 
 bool Classes::passes(const View& view, const Row& row, NodeIndex node) const {
-  return row.described[node.value()] != 0 && fits(row.task, view, node) &&
+  return has_bit(bits_[node.value()].described, row.number) && fits(row.task, view, node) &&
          accepted(row.node_filters, row.task, view, node);
 }
 
@@ -299,11 +306,15 @@ void Classes::rate_all(const View& view, Row& row) {
 }
 
 void Classes::screen_node(const View& view, NodeIndex node) {
-  const Screen::Mask may = screen_.may_fit(view.usage, node);
+  Screen::Mask may = screen_.may_fit(view.usage, node);
   NodeBits& bits = bits_[node.value()];
   Screen::Mask gone;
-  for (unsigned word = 0; word < Screen::words; ++word) gone[word] = bits.rated[word] & ~may[word];
-  bits = {.rated = may, .to_rate = may};
+  for (unsigned word = 0; word < Screen::words; ++word) {
+    may[word] &= bits.described[word];
+    gone[word] = bits.rated[word] & ~may[word];
+  }
+  bits.rated = may;
+  bits.to_rate = may;
   for_each_bit(gone, [&](unsigned number) { rows_[number]->index.set(node, ClassIndex::unfit); });
 }
 
@@ -341,15 +352,27 @@ void Classes::rate_warm(const View& view, Row& row) {
 
 void Classes::rate_for_all(const View& view, NodeIndex node) {
   survivors_.assign(1, node);
+  fitting_.clear();
+  fitting_rows_.clear();
   for_each_bit(bits_[node.value()].to_rate, [&](unsigned number) {
     Row& row = *rows_[number];
-    if (passes(view, row, node)) {
+    if (!passes(view, row, node)) {
+      row.index.set(node, ClassIndex::unfit);
+    } else if (row.scores.size() > 1) {
       index_survivors(view, row);
     } else {
-      row.index.set(node, ClassIndex::unfit);
+      fitting_.push_back(&row.task);
+      fitting_rows_.push_back(&row);
     }
   });
   bits_[node.value()].to_rate = {};
+  if (fitting_.empty()) return;
+  // Scores that concern only some classes come on top of one that concerns all.
+  ratings_.resize(fitting_.size());
+  fitting_rows_.front()->scores.front()->score->rate_node(fitting_, view, node, ratings_);
+  for (std::size_t at = 0; at < fitting_.size(); ++at) {
+    fitting_rows_[at]->index.set(node, static_cast<ClassIndex::Rating>(1 + ratings_[at]));
+  }
 }
 
 // --- The best node ------------------------------------------------------------------------------
@@ -372,7 +395,9 @@ NodeIndex Classes::best_accepted(const View& view, Row& row) {
     best = row.index.best();
   }
   for (const auto& [node, rating] : refused_) row.index.set(node, rating);
-  return refused_.size() < offers_max ? best : best_rated(view, row, all_nodes_);
+  if (refused_.size() < offers_max) return best;
+  rare_paths_.count(RarePath::offers_spent);
+  return best_rated(view, row, all_nodes_);
 }
 
 NodeIndex Classes::best_rated(const View& view, const Row& row,
@@ -400,10 +425,22 @@ NodeIndex Classes::best_by_scan(const View& view, ShapeIndex shape) {
   return scan(view, row(view, shape), all_nodes_);
 }
 
-NodeIndex Classes::scan(const View& view, Row& row, std::span<const NodeIndex> nodes) {
-  // Differs from decision to decision and is the same in every replay. What was tried in vain does
-  // not count, because a workspace that was thrown away tries more.
+Permille Classes::rate(const View& view, ShapeIndex shape, NodeIndex node) {
+  Row& here = row(view, shape);
+  seed(view, here);
+  survivors_.assign(1, node);
+  rate_survivors(view, here);
+  return ratings_.front();
+}
+
+/// Differs from decision to decision and is the same in every replay. What was tried in vain does
+/// not count, because a workspace that was thrown away tries more.
+void Classes::seed(const View& view, Row& row) {
   row.task.cycle_seed = view.state.version() * 1024 + view.held;
+}
+
+NodeIndex Classes::scan(const View& view, Row& row, std::span<const NodeIndex> nodes) {
+  seed(view, row);
   survivors_.clear();
   for (const NodeIndex node : nodes) {
     if (passes(view, row, node) && accepted(row.fleet_filters, row.task, view, node)) {

@@ -20,6 +20,7 @@
 #include "sched/class_index.h"
 #include "sched/domains.h"
 #include "sched/policy.h"
+#include "sched/rare_paths.h"
 #include "sched/screen.h"
 
 namespace tutti {
@@ -60,6 +61,8 @@ class Classes {
   NodeIndex best_among(const View& view, ShapeIndex shape, std::span<const NodeIndex> nodes);
   /// The same, by a scan of all nodes and without any index: what `best` must agree with.
   NodeIndex best_by_scan(const View& view, ShapeIndex shape);
+  /// How good one node is for the class, whatever else fits; for any class, indexed or not.
+  Permille rate(const View& view, ShapeIndex shape, NodeIndex node);
   /// Rating of one node for an indexed class as of the last call of `best` or `best_among`. At
   /// `unfit` it does not fit; above, only filters that look at other nodes may still refuse it.
   ClassIndex::Rating rating(const View& view, ShapeIndex shape, NodeIndex node) {
@@ -69,11 +72,13 @@ class Classes {
   /// The domains of a level, until the description of a node changes.
   std::shared_ptr<const Domains> domains(const Fleet& fleet, std::string_view level);
 
+  /// Those that concern classes; `reset` goes on counting.
+  const RarePaths& rare_paths() const { return rare_paths_; }
+
  private:
   struct Row {
     TaskClass task;
     ClassIndex index;
-    std::vector<std::uint8_t> described;      ///< By node: passes what only a description decides.
     std::vector<const Filter*> node_filters;  ///< Those that concern the class, beside capacity.
     std::vector<const Filter*> description_filters;
     std::vector<const Filter*> fleet_filters;  ///< Those that look at all nodes.
@@ -90,8 +95,9 @@ class Classes {
   };
   /// Of one node, a bit per class.
   struct NodeBits {
-    Screen::Mask rated{};    ///< May have a rating above `unfit`.
-    Screen::Mask to_rate{};  ///< May fit, and changed since it was rated.
+    Screen::Mask described{};  ///< Passes what only a description decides.
+    Screen::Mask rated{};      ///< May have a rating above `unfit`.
+    Screen::Mask to_rate{};    ///< May fit, and changed since it was rated.
   };
 
   Row& row(const View& view, ShapeIndex shape);
@@ -114,6 +120,7 @@ class Classes {
   void rate_survivors(const View& view, const Row& row);
   NodeIndex best_accepted(const View& view, Row& row);
   NodeIndex best_rated(const View& view, const Row& row, std::span<const NodeIndex> nodes) const;
+  static void seed(const View& view, Row& row);
   NodeIndex scan(const View& view, Row& row, std::span<const NodeIndex> nodes);
 
   PolicySet policies_;
@@ -135,7 +142,10 @@ class Classes {
   std::vector<NodeIndex> survivors_;
   std::vector<Permille> ratings_;  ///< Of the survivors.
   std::vector<std::uint64_t> sums_;
+  std::vector<const TaskClass*> fitting_;  ///< Classes that fit on the node being rated ...
+  std::vector<Row*> fitting_rows_;         ///< ... and their rows.
   std::vector<std::pair<NodeIndex, ClassIndex::Rating>> refused_;
+  RarePaths rare_paths_;
 };
 
 }  // namespace tutti

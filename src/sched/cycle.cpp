@@ -17,9 +17,10 @@ void repair(Txn& txn, GangIndex index) {
   if (!state.jobs()[gang.job].cancelled) {
     if (whole(state, index)) return;
     const Txn::Mark mark = txn.mark();
-    if (place_gang(txn, index)) return;
+    if (place_gang(txn, index)) return txn.took(RarePath::gang_mended);
     txn.rollback(mark);
   }
+  txn.took(state.jobs()[gang.job].cancelled ? RarePath::rest_stopped : RarePath::gang_given_up);
   for (std::uint32_t offset = 0; offset < gang.tasks; ++offset) {
     const TaskIndex task(gang.first_task.value() + offset);
     if (holds(state.tasks()[task].phase)) txn.evict(task);
@@ -34,6 +35,7 @@ Decision decide(Txn& txn, GangIndex index) {
   const State& state = txn.state();
   Decision decision{.gang = index, .job = state.jobs()[state.gangs()[index].job].id};
   if (over_limit(txn, index)) {
+    txn.took(RarePath::limit_held_gang);
     decision.wakes_on = Wake::queue_freed;
     return decision;
   }
@@ -42,6 +44,7 @@ Decision decide(Txn& txn, GangIndex index) {
   decision.search_limit = placing.search_limit;
   if (placing && txn.mark() > mark) {
     decision.outcome = Outcome::placed;
+    if (state.gangs()[index].holding > 0) txn.took(RarePath::gang_grew);
   } else {
     txn.rollback(mark);  // All of the gang, or none of it.
   }
@@ -75,6 +78,7 @@ Plan Cycle::run(const State& state, Workspace& workspace) const {
     if (decision.outcome == Outcome::placed) {
       pending.placed(state);
     } else if (looks_at_others(state, workspace, gang)) {
+      txn.took(RarePath::company_awaited);
       pending.stays_awake();
     } else {
       pending.sleeps(decision.wakes_on);

@@ -5,7 +5,8 @@
 #include "sched/fit.h"
 #include "sched/gang.h"
 #include "sched/ideal_node.h"
-#include "sched/workspace.h"
+#include "sched/trial.h"
+#include "sched/txn.h"
 
 namespace tutti {
 namespace {
@@ -59,19 +60,31 @@ void look_at_nodes(Explanation& out, const TaskClass& task, const View& view,
   std::ranges::stable_sort(out.counts, std::ranges::greater{}, &Explanation::Count::nodes);
 }
 
-/// Takes the best place for one task of the role, by the first alternative that finds one.
-bool hold_one(Txn& txn, const GangShape::Role& role) {
-  Workspace& workspace = txn.workspace();
-  const PolicySet& policies = workspace.policies();
-  for (const ShapeIndex shape : role.alternatives) {
-    const NodeIndex node = workspace.best(txn.state(), shape);
-    if (!node.valid()) continue;
-    workspace.hold(txn.state(), shape, node,
-                   choose_devices(workspace.task_class(txn.state(), shape), txn.view(), node,
-                                  *policies.scores[policies.device_score].score));
-    return true;
+/// As many tasks as find places one by one; the first that finds none is the one to explain.
+void look_at_tasks(Explanation& out, const GangShape& shape, const State& state,
+                   Workspace& workspace) {
+  Trial trial(state, workspace);
+  for (const GangShape::Role& role : shape.roles) {
+    std::uint32_t stand = 0;
+    while (stand < role.min && trial.hold_one(role)) ++stand;
+    out.placed += stand;
+    if (stand == role.min) continue;
+    out.shape = role.alternatives.front();
+    return;
   }
-  return false;
+}
+
+std::string to_text(const DomainMiss& miss) {
+  const std::string tasks = std::to_string(miss.wanted) + (miss.runs_there ? " more" : "") +
+                            (miss.wanted == 1 ? " task" : " tasks");
+  const std::string room = std::to_string(miss.room);
+  if (miss.runs_there) {
+    return miss.level + " " + miss.domain + ", where it runs, has room for " + room + " of " +
+           tasks;
+  }
+  if (miss.domain.empty()) return "no " + miss.level + " has room for any of " + tasks;
+  return "no " + miss.level + " has room for " + tasks + "; " + miss.domain + " has room for " +
+         room;
 }
 
 }  // namespace
@@ -80,24 +93,18 @@ Explanation reasons(const State& state, const PolicyFactory& factory, GangIndex 
   Explanation out;
   Workspace workspace(factory);
   workspace.sync(state);
-  Txn txn(state, workspace);
   const Gang& gang = state.gangs()[index];
   const GangShape& shape = state.gang_shape(gang.shape);
   out.wanted = shape.min;
-  out.over_limit = over_limit(txn, index);
-  out.shape = shape.roles.front().alternatives.front();
-  // As many tasks as find places one by one; the first that finds none is the one to explain.
-  for (const GangShape::Role& role : shape.roles) {
-    std::uint32_t stand = 0;
-    while (stand < role.min && hold_one(txn, role)) ++stand;
-    out.placed += stand;
-    if (stand == role.min) continue;
-    out.shape = role.alternatives.front();
-    break;
+  {
+    Txn txn(state, workspace);
+    out.over_limit = over_limit(txn, index);
   }
-  Workspace now(factory);
-  now.sync(state);
-  look_at_nodes(out, now.task_class(state, out.shape), now.view(state), now.policies());
+  out.shape = shape.roles.front().alternatives.front();
+  look_at_tasks(out, shape, state, workspace);
+  look_at_nodes(out, workspace.task_class(state, out.shape), workspace.view(state),
+                workspace.policies());
+  if (out.placed >= out.wanted) out.apart = domain_miss(state, workspace, index);
   return out;
 }
 
@@ -158,6 +165,7 @@ std::string to_text(const State& state, const Explanation& explanation) {
   }
   out += "\n";
   if (explanation.over_limit) out += "  its queue's limit is reached\n";
+  if (!explanation.apart.level.empty()) out += "  " + to_text(explanation.apart) + "\n";
   for (const Explanation::Count& count : explanation.counts) {
     out += "  " + std::to_string(count.nodes) + (count.nodes == 1 ? " node  " : " nodes  ") +
            to_text(state, explanation, count.reject) + "\n";

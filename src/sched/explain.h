@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "sched/domain_miss.h"
 #include "sched/plan.h"
 #include "sched/policy.h"
 #include "sched/unblock.h"
@@ -30,6 +31,7 @@ struct Explanation {
   std::uint32_t placed = 0;   ///< Tasks of the gang's minimum that would find places now ...
   std::uint32_t wanted = 0;   ///< ... of so many.
   bool over_limit = false;    ///< Its queue's limit stands in the way, whatever the nodes say.
+  DomainMiss apart;           ///< Its tasks find places, but not as close as they must be.
   std::vector<Count> counts;  ///< Most nodes first.
   std::uint32_t fitting = 0;  ///< Nodes that would take one task of the shape.
   NodeIndex nearest;          ///< The node that lacks least; none when no node lacks an amount.

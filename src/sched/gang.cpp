@@ -8,17 +8,10 @@
 namespace tutti {
 namespace {
 
-std::int64_t amount_of(const ShapeRow& row, Lane lane) {
-  for (const Resources::Amount& part : row.request) {
-    if (part.lane == lane) return part.amount;
-  }
-  return 0;
-}
-
 std::int64_t least_of(const State& state, const GangShape::Role& role, Lane lane) {
   std::int64_t least = INT64_MAX;
   for (const ShapeIndex shape : role.alternatives) {
-    least = std::min(least, amount_of(state.shape(shape), lane));
+    least = std::min(least, state.shape(shape).amount(lane));
   }
   return least;
 }

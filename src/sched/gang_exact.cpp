@@ -70,13 +70,20 @@ ExactSearch::Answer ExactSearch::run(Binding& binding) {
     if (missing_[role] > pending_[role].size()) return Answer::none;
     tasks += missing_[role];
   }
-  if (tasks > tasks_max) return Answer::gave_up;
+  if (tasks > tasks_max) {
+    txn_.took(RarePath::exact_too_large);
+    return Answer::gave_up;
+  }
   places_.clear();
   for (std::size_t role = 0; role < missing_.size(); ++role) {
     if (missing_[role] == 0) continue;
     for (const ShapeIndex shape : shape_.roles[role].alternatives) look_for_places(shape);
   }
-  if (rest({.role = shape_.roles.size()})) return Answer::found;
+  if (rest({.role = shape_.roles.size()})) {
+    txn_.took(RarePath::exact_found);
+    return Answer::found;
+  }
+  txn_.took(gave_up_ ? RarePath::exact_gave_up : RarePath::exact_none);
   return gave_up_ ? Answer::gave_up : Answer::none;
 }
 

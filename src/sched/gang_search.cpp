@@ -33,14 +33,27 @@ Placing GangSearch::run() {
   placed_.resize(gang_.tasks);
   start_ = txn_.mark();
   for (const GangShape::Role& role : shape_.roles) least_.push_back(role.min);
-  if (shape_.min > 0 || gang_.holding > 0 || gang_.done > 0) return place_minima();
-  // What has no minimum starts with any one of its tasks.
+  const Placing placing = place();
+  if (placing && wishes_met() < wishes()) txn_.took(RarePath::wish_given_up);
+  return placing;
+}
+
+Placing GangSearch::place() {
+  const bool stands = std::ranges::all_of(
+      shape_.roles, [&](const GangShape::Role& role) { return missing(role) == 0; });
+  if (!stands) return place_minima();
+  // What lacks nothing starts, or grows, with any one task more.
   Placing placing;
-  for (std::uint32_t& least : least_) {
-    least = 1;
+  for (std::size_t at = 0; at < least_.size(); ++at) {
+    const std::uint32_t there = standing(shape_.roles[at]);
+    if (there == shape_.roles[at].count) continue;
+    least_[at] = there + 1;
     const Placing one = place_minima();
-    least = 0;
-    if (one) return one;
+    least_[at] = shape_.roles[at].min;
+    if (one) {
+      if (gang_.holding == 0) txn_.took(RarePath::started_without_minimum);
+      return one;
+    }
     placing.search_limit |= one.search_limit;
   }
   return placing;
@@ -52,7 +65,10 @@ Placing GangSearch::place_minima() {
   if (quick && wishes_met() >= wishes_possible_) return {.placed = true};
   if (!quick && quick_is_exact()) return {};
   // What is too large to be tried is better left as it is than undone and done again.
-  if (quick && missing_before() > ExactSearch::tasks_max) return {.placed = true};
+  if (quick && missing_before() > ExactSearch::tasks_max) {
+    txn_.took(RarePath::exact_too_large);
+    return {.placed = true};
+  }
   const std::size_t met = quick ? wishes_met() + 1 : 0;
   if (quick) undo(start_);
   bool gave_up = false;
@@ -80,7 +96,7 @@ bool GangSearch::place_quickly() {
   const std::vector<DomainIndex> domains = candidates(whole_gang(), level, {}, true);
   if (domains.empty()) wishes_possible_ = 0;
   for (const DomainIndex domain : domains) {
-    if (++attempts_ > attempts_max) return false;
+    if (!may_try_domain()) return false;
     gang_home_ = place_all(level.members[domain.value()], false);
     if (gang_home_) return true;
   }
@@ -123,16 +139,24 @@ bool GangSearch::try_domains(std::size_t number, Nodes within, bool anywhere) {
     if (!enough_for_equals(number, level, domains)) return false;
   }
   for (const DomainIndex domain : domains) {
-    if (++attempts_ > attempts_max) return false;
+    if (!may_try_domain()) return false;
     const std::vector<NodeIndex>& members = level.members[domain.value()];
     const Txn::Mark mark = txn_.mark();
     chosen_[number] = anywhere ? members : common(members, within);
     if (place_group(number, chosen_[number], false)) {
       refresh_since(mark);
       if (place_groups(number + 1, within, anywhere)) return true;
+      txn_.took(RarePath::domain_revised);
     }
     undo(mark);
   }
+  return false;
+}
+
+/// One more domain, within the budget of the gang.
+bool GangSearch::may_try_domain() {
+  if (++attempts_ <= attempts_max) return true;
+  if (attempts_ == attempts_max + 1) txn_.took(RarePath::attempts_spent);
   return false;
 }
 
@@ -183,19 +207,38 @@ bool GangSearch::place_role(const GangShape::Role& role, std::uint32_t wanted, N
 
 bool GangSearch::place_task(TaskIndex task, const GangShape::Role& role, Nodes within,
                             bool anywhere) {
+  const Place place = best_place(role, within, anywhere);
+  if (!place.node.valid()) return false;
   Workspace& workspace = txn_.workspace();
+  const PolicySet& policies = workspace.policies();
+  txn_.place(task, place.shape, place.node,
+             choose_devices(workspace.task_class(state_, place.shape), txn_.view(), place.node,
+                            *policies.scores[policies.device_score].score));
+  return true;
+}
+
+/// The alternative to take and its best node; no node where none fits.
+GangSearch::Place GangSearch::best_place(const GangShape::Role& role, Nodes within, bool anywhere) {
+  Workspace& workspace = txn_.workspace();
+  const bool rated = workspace.policies().alternatives == AlternativeChoice::by_score &&
+                     role.alternatives.size() > 1;
+  Place best;
+  Permille highest = 0;
   for (const ShapeIndex shape : role.alternatives) {
-    if (!txn_.within_limits(queue_, shape)) continue;
+    if (!txn_.within_limits(queue_, shape)) {
+      txn_.took(RarePath::limit_refused_task);
+      continue;
+    }
     const NodeIndex node =
         anywhere ? workspace.best(state_, shape) : workspace.best_among(state_, shape, within);
     if (!node.valid()) continue;
-    const PolicySet& policies = workspace.policies();
-    txn_.place(task, shape, node,
-               choose_devices(workspace.task_class(state_, shape), txn_.view(), node,
-                              *policies.scores[policies.device_score].score));
-    return true;
+    if (!rated) return {shape, node};
+    const Permille rating = workspace.rate(state_, shape, node);
+    if (best.node.valid() && rating <= highest) continue;
+    best = {shape, node};
+    highest = rating;
   }
-  return false;
+  return best;
 }
 
 /// Elastic roles get what is left, one role after the other, each in the domain of its group.

@@ -33,6 +33,11 @@ class GangSearch {
  private:
   using Nodes = std::span<const NodeIndex>;
 
+  struct Place {
+    ShapeIndex shape;
+    NodeIndex node;
+  };
+
   /// How many tasks of a shape each node could take, and each domain of a level.
   struct Slots {
     ShapeIndex shape;
@@ -53,14 +58,17 @@ class GangSearch {
     }
   };
 
+  Placing place();
   Placing place_minima();
   bool place_quickly();
   bool place_all(Nodes within, bool anywhere);
   bool place_groups(std::size_t from, Nodes within, bool anywhere);
   bool try_domains(std::size_t group, Nodes within, bool anywhere);
+  bool may_try_domain();
   bool place_group(std::size_t group, Nodes within, bool anywhere);
   bool place_role(const GangShape::Role& role, std::uint32_t wanted, Nodes within, bool anywhere);
   bool place_task(TaskIndex task, const GangShape::Role& role, Nodes within, bool anywhere);
+  Place best_place(const GangShape::Role& role, Nodes within, bool anywhere);
   void grow(Nodes within, bool anywhere);
 
   // Trying everything.

@@ -26,6 +26,13 @@ std::string_view to_text(Reason reason) {
 
 std::vector<Watch> Filter::counts(const TaskClass&, const TaskShape&) const { return {}; }
 
+void Score::rate_node(std::span<const TaskClass* const> tasks, const View& view, NodeIndex node,
+                      std::span<Permille> out) const {
+  for (std::size_t at = 0; at < tasks.size(); ++at) {
+    rate(*tasks[at], view, std::span(&node, 1), out.subspan(at, 1));
+  }
+}
+
 void Score::rate_devices(const TaskClass& task, const View& view, NodeIndex node,
                          std::span<const std::uint8_t> ordinals, std::span<Permille> out) const {
   static_cast<void>(task);

@@ -108,6 +108,10 @@ class Score {
   /// out[i] rates nodes[i]; every node listed passed all filters.
   virtual void rate(const TaskClass& task, const View& view, std::span<const NodeIndex> nodes,
                     std::span<Permille> out) const = 0;
+  /// The same for one node: out[i] rates it for tasks[i], each of which passed all filters there.
+  /// Worth an override where the classes share much of the work.
+  virtual void rate_node(std::span<const TaskClass* const> tasks, const View& view, NodeIndex node,
+                         std::span<Permille> out) const;
   /// Rates each candidate device of a node for a task that takes one share of a device.
   /// The default prefers the one left fullest.
   virtual void rate_devices(const TaskClass& task, const View& view, NodeIndex node,
@@ -120,11 +124,18 @@ struct WeightedScore {
   std::uint32_t weight = 1;
 };
 
+/// Which of a task's alternatives is taken, of those that fit.
+enum class AlternativeChoice : std::uint8_t {
+  in_order,  ///< The first one.
+  by_score,  ///< The one whose best node rates highest; ties fall to the earlier one.
+};
+
 /// The policies that one engine runs, built for one fleet and mix.
 struct PolicySet {
   std::vector<std::unique_ptr<const Filter>> filters;
   std::vector<WeightedScore> scores;  ///< At least one.
   std::size_t device_score = 0;       ///< Row of `scores` that chooses devices.
+  AlternativeChoice alternatives = AlternativeChoice::in_order;
 };
 
 /// Builds the policies anew when the fleet or the mix changed.

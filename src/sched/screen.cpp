@@ -42,11 +42,7 @@ void Screen::set(unsigned number, const ShapeRow& row) {
   open_[number] = row.impossible ? never : row.needs_open;
   whole_[number] = row.needs_whole;
   for (std::size_t at = 0; at < screened.size(); ++at) {
-    std::int64_t amount = 0;
-    for (const Resources::Amount& part : row.request) {
-      if (part.lane == screened[at]) amount = part.amount;
-    }
-    lanes_[at].set(number, amount);
+    lanes_[at].set(number, row.amount(screened[at]));
   }
   used_words_ = std::max(used_words_, number / 64 + 1);
 }

@@ -42,6 +42,8 @@ class Txn {
   /// of interchangeable tasks only.
   void deal_in_node_order(Mark mark);
   void note(const Decision& decision) { plan_.decisions.push_back(decision); }
+  /// Stays counted when the transaction is undone.
+  void took(RarePath path) { workspace_.took(path); }
 
   std::size_t size() const { return plan_.actions.size(); }
   const Action& action(std::size_t at) const { return plan_.actions[at]; }

@@ -45,7 +45,7 @@ class Search {
     Facts all = joined(joined(limits, company), joined(ends, repairs));
     if (!company.empty()) out.facts = enough_of(joined(limits, company));
     if (out.facts.empty() && !company.empty()) out.facts = enough_of(all);
-    if (out.facts.empty() && gang_.holding == 0) out.facts = enough_of(joined(tolerated(), all));
+    if (out.facts.empty() && untouched()) out.facts = enough_of(joined(tolerated(), all));
     if (out.facts.empty()) out.facts = more_nodes(limits);
     return out;
   }
@@ -64,7 +64,7 @@ class Search {
   bool starts_when_empty(const Facts& facts) const {
     WhatIf world(state_, index_);
     for (const Unblock& fact : facts) world.happen(fact);
-    if (gang_.holding == 0 && !terms().empty()) world.forget_company();
+    if (untouched() && !terms().empty()) world.forget_company();
     return world.starts(factory_);
   }
 
@@ -161,10 +161,8 @@ class Search {
         std::int64_t most = 0;
         for (const ShapeIndex shape : role.alternatives) {
           const ShapeRow& row = state_.shape(shape);
-          for (const Resources::Amount& part : row.request) {
-            if (!gpus && lane && part.lane == *lane) most = std::max(most, part.amount);
-          }
           if (gpus) most = std::max(most, row.gpu_milli);
+          if (!gpus && lane) most = std::max(most, row.amount(*lane));
         }
         wanted += most * std::max<std::int64_t>(role.min, shape_.min == 0 ? 1 : 0);
       }
@@ -302,6 +300,8 @@ class Search {
   }
 
   bool tired() const { return trials_ >= trials_max; }
+  /// Could it be submitted anew with other shapes? Not when some of it runs, or ended.
+  bool untouched() const { return gang_.holding == 0 && gang_.done == 0; }
 
   const State& state_;
   const PolicyFactory& factory_;

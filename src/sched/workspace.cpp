@@ -8,7 +8,9 @@ namespace tutti {
 
 void Workspace::sync(const State& state) {
   held_ = 0;
-  if (!built_ || !state.changes().reaches(synced_)) rebuild(state);
+  const bool outrun = built_ && !state.changes().reaches(synced_);
+  if (outrun) took(RarePath::log_outrun);
+  if (!built_ || outrun) rebuild(state);
   if (classes_.shapes() != state.shape_count()) classes_.shapes_changed(state);
   while (synced_ < state.changes().end()) sync_change(state, state.changes()[synced_++]);
 }
@@ -84,6 +86,12 @@ void Workspace::move_tasks(const State& state, NodeIndex node) {
   for (const Usage::ShapeCount& now : state.usage().shapes(node)) {
     classes_.tasks_changed(now.shape, node, now.count);
   }
+}
+
+RarePaths Workspace::rare_paths() const {
+  RarePaths all = rare_paths_;
+  all.add(classes_.rare_paths());
+  return all;
 }
 
 // --- Trying things out --------------------------------------------------------------------------

@@ -12,6 +12,7 @@
 #include "sched/classes.h"
 #include "sched/pending.h"
 #include "sched/policy.h"
+#include "sched/rare_paths.h"
 
 namespace tutti {
 
@@ -45,6 +46,9 @@ class Workspace {
   NodeIndex best_by_scan(const State& state, ShapeIndex shape) {
     return classes_.best_by_scan(view(state), shape);
   }
+  Permille rate(const State& state, ShapeIndex shape, NodeIndex node) {
+    return classes_.rate(view(state), shape, node);
+  }
   ClassIndex::Rating rating(const State& state, ShapeIndex shape, NodeIndex node) {
     return classes_.rating(view(state), shape, node);
   }
@@ -57,6 +61,10 @@ class Workspace {
   void hold(const State& state, ShapeIndex shape, NodeIndex node, const DeviceSet& devices);
   void release(const State& state, ShapeIndex shape, NodeIndex node, const DeviceSet& devices);
   std::vector<QueueUsage>& queue_usage() { return queue_usage_; }
+
+  void took(RarePath path) { rare_paths_.count(path); }
+  /// All that was taken since the workspace was made.
+  RarePaths rare_paths() const;
 
  private:
   void rebuild(const State& state);
@@ -74,6 +82,7 @@ class Workspace {
   Classes classes_;
   Pending pending_;
   std::vector<GangIndex> broken_;  ///< Gangs to look at for repair: a member was lost.
+  RarePaths rare_paths_;           ///< Without those of `classes_`.
 };
 
 }  // namespace tutti

@@ -4,15 +4,17 @@
 #include <cstdio>
 
 #include "engine/engine.h"
+#include "model/codec.h"
 #include "policy/registry.h"
 #include "sched/explain.h"
+#include "sim/chaos_draw.h"
 #include "sim/checkers.h"
+#include "sim/witness.h"
 #include "sim/world.h"
 
 namespace tutti {
 namespace {
 
-constexpr unsigned arrivals = 60;
 constexpr Duration quiet = Duration::seconds(30);  ///< Between two looks at the whole world.
 constexpr unsigned healing_rounds = 400;
 
@@ -36,37 +38,50 @@ class ChaosRun {
   explicit ChaosRun(const ChaosOptions& options)
       : options_(options),
         faults_(options.seed),
-        prng_(options.seed, 1),
+        draw_(options.seed),
         backend_(queue_, faults_),
         factory_(pick_policy()),
         engine_(journal_, backend_, factory_) {}
 
   ChaosResult run() {
     make_fleet();
-    for (unsigned at = 0; at < arrivals && ok(); ++at) {
-      now_ = now_ + Duration::seconds(prng_.below(20));
+    const std::optional<ChaosDraw::Extreme> extreme = draw_.extreme(nodes_);
+    for (unsigned at = 0; at < ChaosDraw::arrivals && ok(); ++at) {
+      now_ = now_ + Duration::seconds(below(20));
       deliver_until(now_);
       disturb();
-      submit();
+      const bool to_the_limit = extreme && extreme->arrival == at;
+      const JobId id = submit(to_the_limit ? extreme->job : draw_.job());
+      if (to_the_limit && extreme->cancelled_at_once) send(JobCancelled{id});
     }
     if (ok()) heal();
-    if (ok() && result_.events < options_.until) expect_all_done();
-    if (ok()) replay();
+    // A second time, all of it must only end in the same state.
+    if (ok() && !options_.forgetful) expect_all_done();
+    if (ok() && !options_.forgetful) replay();
     result_.state_hash = engine_.state().hash();
-    std::ranges::copy(faults_.fired(), result_.fired.begin());
+    result_.faults = faults_.fired();
+    result_.rare_paths = engine_.rare_paths();
+    result_.rare_paths.add(witness_.seen());
     return std::move(result_);
   }
 
  private:
   bool ok() const { return result_.violation.empty() && result_.events < options_.until; }
 
-  /// On every other seed with a mix that is learned, in place of the given one.
+  std::uint32_t below(std::size_t bound) {
+    return draw_.prng().below(static_cast<std::uint32_t>(bound));
+  }
+  bool chance(std::uint32_t permille) { return draw_.prng().chance(permille); }
+
+  /// On every other seed with a mix that is learned, in place of the given one; now and then with
+  /// alternatives that are chosen by score.
   PolicyRecipe pick_policy() {
     const auto names = builtin_policy_names();
-    const auto name = names[prng_.below(static_cast<std::uint32_t>(names.size()))];
+    const auto name = names[below(names.size())];
     PolicyRecipe recipe = *builtin_policy(name);
     recipe.learn_mix = options_.seed % 2 == 0;
     recipe.learn_every = 8;
+    if (chance(300)) recipe.alternatives = AlternativeChoice::by_score;
     return recipe;
   }
 
@@ -81,22 +96,25 @@ class ChaosRun {
     backend_.set_now(now_);
     const bool lost = faults_.fires(Fault::workspace_lost);
     if (lost || options_.forgetful) engine_.forget_workspace();
+    witness_.before(engine_.state(), event);
     const auto step = engine_.step(std::span(&event, 1), now_);
     if (options_.trace) print_step(event, step);
     if (!step) return fail_with(step.error().text());
     if (!step->refused.empty()) return fail_with("refused: " + step->refused.front().why.text());
+    witness_.after(engine_.state(), event, step->plan);
     for (const Action& action : step->plan.actions) {
       result_.placements += action.kind == ActionKind::place ? 1 : 0;
       result_.evictions += action.kind == ActionKind::evict ? 1 : 0;
     }
     std::erase_if(alive_, [&](JobId id) { return !engine_.state().find(id).valid(); });
-    if (!backend_.violation().empty()) return fail_with(backend_.violation());
+    const std::string& violation = backend_.attempts().violation();
+    if (!violation.empty()) return fail_with(violation);
     fail_with(check_invariants(engine_.state(), {shrunk_, alive_.size()}));
   }
 
   void print_step(const Event& event, const Result<Engine::Step>& step) const {
-    std::printf("%6lu t=%.3f %s\n", result_.events, static_cast<double>(now_.us) / 1e6,
-                std::string(name_of(event)).c_str());
+    std::printf("%6lu t=%.3f %s %s\n", result_.events, static_cast<double>(now_.us) / 1e6,
+                std::string(name_of(event)).c_str(), encode(event, now_).c_str());
     if (!step) return;
     for (const Action& action : step->plan.actions) {
       const bool placed = action.kind == ActionKind::place;
@@ -115,88 +133,28 @@ class ChaosRun {
     now_ = std::max(now_, end);
   }
 
-  // --- What there is ----------------------------------------------------------------------------
+  // --- What there is -----------------------------------------------------------------------------
 
   void make_fleet() {
-    const unsigned nodes = 3 + prng_.below(10);
-    for (unsigned at = 0; at < nodes; ++at) {
-      NodeSpec node{
-          .name = "n" + std::to_string(at),
-          .capacity = {{"cpu", prng_.between(1, 8) * 4000}, {"memory", std::int64_t{64} << 30}}};
-      const DeviceSpec device{
-          .type = {.model = prng_.chance(500) ? "A" : "B", .memory_mib = 40'000}};
-      node.devices.assign(prng_.below(5), device);
-      for (std::size_t card = 0; card < node.devices.size(); ++card) {
-        node.devices[card].device.island = static_cast<std::uint16_t>(card / 2);
-      }
-      node.labels.set("rack", "r" + std::to_string(at / 3));
-      nodes_.push_back(node);
-      send(NodeReported{node});
-    }
-    if (prng_.chance(500)) {
-      send(QueueSet{{.name = "small", .limit = {{"gpu", 1 + prng_.below(8)}}}});
-      has_queue_ = true;
-    }
-    MixSet mix;
-    for (int at = 0; at < 5; ++at) mix.entries.push_back({random_task(), 1 + prng_.below(20)});
-    send(mix);
+    nodes_ = draw_.fleet();
+    for (const NodeSpec& node : nodes_) send(NodeReported{node});
+    for (const QueueSpec& queue : draw_.queues()) send(QueueSet{queue});
+    send(draw_.mix());
   }
 
-  TaskShape random_task() {
-    TaskShape shape;
-    shape.resources = {{"cpu", prng_.between(1, 8) * 500}};
-    if (prng_.chance(600)) {
-      DeviceRequest request;
-      request.count = static_cast<std::uint16_t>(1 + prng_.below(3));
-      if (request.count == 1 && prng_.chance(500)) {
-        request.compute_permille = static_cast<std::uint16_t>(100 + prng_.below(800));
-      }
-      if (prng_.chance(200)) request.closeness = {"island", prng_.chance(500)};
-      if (prng_.chance(200)) request.where = *AttributeExpression::parse("model == A");
-      shape.devices = {request};
-    }
-    if (prng_.chance(100)) shape.nodes.requirements = {{"rack", Operator::in, {"r0", "r1"}}};
-    if (prng_.chance(100)) shape.ports = {{.port = 80}};
-    if (prng_.chance(150)) {
-      shape.labels.set("app", prng_.chance(500) ? "x" : "y");
-      const Selector same{{{"app", Operator::in, {*shape.labels.find("app")}}}};
-      if (prng_.chance(500)) {
-        shape.affinities = {{.tasks = same, .topology_key = "host", .anti = prng_.chance(700)}};
-      } else {
-        shape.spreads = {{.tasks = same, .topology_key = "rack", .max_skew = 1}};
-      }
-    }
-    return shape;
-  }
-
-  void submit() {
-    if (!ok()) return;
-    GangSpec gang;
-    const unsigned groups = prng_.chance(200) ? 2 : 1;
-    for (unsigned at = 0; at < groups; ++at) {
-      RoleSpec role{.name = "task", .alternatives = {random_task()}};
-      role.count = prng_.chance(300) ? 1 + prng_.below(5) : 1;
-      role.min = 1 + prng_.below(role.count);
-      if (prng_.chance(150)) role.alternatives.push_back(random_task());
-      GroupSpec group{.roles = {role}};
-      if (prng_.chance(200)) group.closeness = {"rack", prng_.chance(600)};
-      gang.groups.push_back(group);
-    }
-    gang.copies = prng_.chance(100) ? 2 : 1;
-    JobSpec spec{.name = "job-" + std::to_string(next_job_)};
-    spec.priority = static_cast<std::int32_t>(prng_.below(3));
-    if (has_queue_ && prng_.chance(400)) spec.queue = "small";
-    spec.gangs = {std::make_shared<const GangSpec>(std::move(gang))};
+  JobId submit(JobSpec spec) {
     const JobId id(next_job_++);
+    if (!ok()) return id;
     alive_.insert(id);
     ++result_.jobs;
     send(JobSubmitted{id, std::make_shared<const JobSpec>(std::move(spec))});
+    return id;
   }
 
-  // --- What goes wrong --------------------------------------------------------------------------
+  // --- What goes wrong ---------------------------------------------------------------------------
 
   void disturb() {
-    const std::size_t at = prng_.below(static_cast<std::uint32_t>(nodes_.size()));
+    const std::size_t at = below(nodes_.size());
     NodeSpec& node = nodes_[at];
     if (faults_.fires(Fault::node_lost)) {
       backend_.lose_node(node.name);
@@ -213,22 +171,22 @@ class ChaosRun {
       report_node(at);
     }
     if (faults_.fires(Fault::node_relabelled)) {
-      node.labels.set("rack", "r" + std::to_string(prng_.below(3)));
+      node.labels.set("rack", "r" + std::to_string(below(3)));
       report_node(at);
     }
     if (faults_.fires(Fault::device_failed) && !node.devices.empty()) {
-      const std::size_t card = prng_.below(static_cast<std::uint32_t>(node.devices.size()));
-      node.devices[card].device.health = static_cast<Health>(prng_.below(4));
+      const std::size_t card = below(node.devices.size());
+      node.devices[card].device.health = static_cast<Health>(below(4));
       send(DeviceHealthChanged{node.name, static_cast<std::uint16_t>(card),
                                node.devices[card].device.health});
     }
     if (faults_.fires(Fault::job_cancelled) && !alive_.empty()) {
       auto victim = alive_.begin();
-      std::advance(victim, prng_.below(static_cast<std::uint32_t>(alive_.size())));
+      std::advance(victim, below(alive_.size()));
       send(JobCancelled{*victim});
     }
-    if (prng_.chance(200)) observe_world();
-    if (prng_.chance(300) && !lost_.empty()) report_node(*lost_.begin());
+    if (chance(200)) observe_world();
+    if (chance(300) && !lost_.empty()) report_node(*lost_.begin());
   }
 
   void report_node(std::size_t at) {
@@ -238,11 +196,10 @@ class ChaosRun {
 
   void observe_world() {
     backend_.set_now(now_);
-    backend_.report_ended_again(engine_.state());
-    deliver_until(now_);
+    engine_.reconcile();
   }
 
-  // --- And in the end ---------------------------------------------------------------------------
+  // --- And in the end ----------------------------------------------------------------------------
 
   void heal() {
     faults_.heal();
@@ -255,7 +212,7 @@ class ChaosRun {
       now_ = now_ + quiet;
       deliver_until(now_);
       observe_world();
-      if (backend_.running() == 0 && queue_.empty()) break;
+      if (!backend_.attempts().any_current(now_) && queue_.empty()) break;
     }
   }
 
@@ -289,18 +246,18 @@ class ChaosRun {
 
   ChaosOptions options_;
   Faults faults_;
-  Prng prng_;
+  ChaosDraw draw_;
   EventQueue queue_;
   SimBackend backend_;
   MemoryJournal journal_;
   RecipeFactory factory_;
   Engine engine_;
+  Witness witness_;
   Instant now_;
   std::vector<NodeSpec> nodes_;
   std::set<std::size_t> lost_;
   std::set<std::string> shrunk_;
   std::set<JobId> alive_;
-  bool has_queue_ = false;
   std::uint64_t next_job_ = 1;
   ChaosResult result_;
 };
@@ -314,7 +271,9 @@ ChaosResult chaos(const ChaosOptions& options) {
   again.forgetful = true;
   if (options.trace) std::printf("--- again, without derived tables\n");
   if (ChaosRun(again).run().state_hash != result.state_hash) {
-    result.violation = "the derived tables change a plan: without them the state is another one";
+    result.violation =
+        "the derived tables change a plan: without them the "
+        "state is another one";
   }
   return result;
 }

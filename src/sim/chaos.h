@@ -4,14 +4,15 @@
 /// First a phase of faults; then everything is healed, and within bounded time every job must have
 /// ended, or wait for a reason that no change of what runs could remove. At last the journal is
 /// replayed into a fresh State, which must be the same bit for bit; and all of it happens a second
-/// time, with the engine's derived tables thrown away before every step, and must end the same.
+/// time, with the engine's derived tables thrown away before every step, and must end the same. The
+/// faults that fired and the rare paths that the engine took are counted, the first time only: what
+/// a test never met, it did not test.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
-#include <vector>
 
+#include "sched/rare_paths.h"
 #include "sim/faults.h"
 
 namespace tutti {
@@ -31,7 +32,8 @@ struct ChaosResult {
   std::uint64_t evictions = 0;
   std::uint64_t never_fit = 0;  ///< Jobs left that could never run.
   std::uint64_t state_hash = 0;
-  std::array<std::uint64_t, fault_names.size()> fired{};
+  FaultCounts faults;
+  RarePaths rare_paths;
 };
 
 ChaosResult chaos(const ChaosOptions& options);

@@ -5,7 +5,9 @@
 #include <chrono>
 #include <cmath>
 #include <mutex>
+#include <new>
 #include <span>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <variant>
@@ -14,6 +16,9 @@
 
 namespace tutti {
 namespace {
+
+/// More do not help on any machine; each takes memory for a whole run.
+constexpr std::size_t threads_max = 1024;
 
 using Outcome = std::variant<FillResult, ReplayResult, SnapshotResult>;
 
@@ -43,7 +48,11 @@ Result<Outcome> outcome_of(const FleetFile& fleet, const Comparison& comparison,
 
 void execute(const FleetFile& fleet, const Comparison& comparison, OneRun& run) {
   const auto begin = std::chrono::steady_clock::now();
-  run.result = outcome_of(fleet, comparison, run);
+  try {
+    run.result = outcome_of(fleet, comparison, run);
+  } catch (const std::bad_alloc&) {
+    run.result = fail(Code::limit, "out of memory", "fewer threads need less of it: -j 1");
+  }
   if (!run.result) return;
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   std::visit([&](auto& result) { result.seconds = took.count(); }, *run.result);
@@ -61,8 +70,12 @@ void run_all(const FleetFile& fleet, const Comparison& comparison, std::vector<O
       if (progress) progress(++done, runs.size());
     }
   };
+  const std::size_t useful = std::min({std::size_t{comparison.threads}, runs.size(), threads_max});
   std::vector<std::jthread> threads;
-  for (unsigned extra = 1; extra < comparison.threads; ++extra) threads.emplace_back(work);
+  try {
+    for (std::size_t extra = 1; extra < useful; ++extra) threads.emplace_back(work);
+  } catch (const std::system_error&) {  // The system gives no more of them; these will do.
+  }
   work();
 }
 

@@ -4,18 +4,21 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
+#include "base/counts.h"
 #include "base/prng.h"
 
 namespace tutti {
 
 enum class Fault : std::uint8_t {
+  order_lost,       ///< An order never arrives, until it is repeated.
+  order_twice,      ///< An order arrives twice.
   launch_refused,   ///< The backend will not start the task.
   launch_slow,      ///< It starts much later.
+  refusal_lost,     ///< Nobody hears that it was refused.
   start_lost,       ///< Nobody hears that it started.
-  exit_lost,        ///< Nobody hears that it ended, until the world is observed.
+  exit_lost,        ///< Nobody hears that it ended, until somebody asks.
   report_twice,     ///< A report arrives again.
   report_late,      ///< A report arrives after newer ones.
   node_lost,        ///< A node vanishes, and comes back later.
@@ -26,10 +29,14 @@ enum class Fault : std::uint8_t {
   job_cancelled,    ///< A user gives up.
   workspace_lost,   ///< All derived tables are thrown away.
 };
-inline constexpr std::array<std::string_view, 13> fault_names{
-    "launch_refused", "launch_slow",   "start_lost",    "exit_lost",   "report_twice",
-    "report_late",    "node_lost",     "node_cordoned", "node_shrunk", "node_relabelled",
-    "device_failed",  "job_cancelled", "workspace_lost"};
+inline constexpr std::array<std::string_view, 16> fault_names{
+    "order_lost",      "order_twice",   "launch_refused", "launch_slow",
+    "refusal_lost",    "start_lost",    "exit_lost",      "report_twice",
+    "report_late",     "node_lost",     "node_cordoned",  "node_shrunk",
+    "node_relabelled", "device_failed", "job_cancelled",  "workspace_lost"};
+static_assert(static_cast<std::size_t>(Fault::workspace_lost) + 1 == fault_names.size());
+
+using FaultCounts = Counts<Fault, fault_names.size()>;
 
 class Faults {
  public:
@@ -39,22 +46,25 @@ class Faults {
   }
 
   bool fires(Fault fault) {
-    const auto at = static_cast<std::size_t>(fault);
     // Drawn even when healed, so that healing does not shift what the rest of the run draws.
-    const bool fired = prng_.chance(permille_[at]) && !healed_;
-    fired_[at] += fired ? 1 : 0;
+    const bool fired = prng_.chance(permille_[static_cast<std::size_t>(fault)]) && !healed_;
+    if (fired) fired_.count(fault);
     return fired;
+  }
+  /// Instead of what the seed says.
+  void set(Fault fault, std::uint32_t permille) {
+    permille_[static_cast<std::size_t>(fault)] = permille;
   }
   /// From now on nothing goes wrong.
   void heal() { healed_ = true; }
   Prng& prng() { return prng_; }
-  std::span<const std::uint64_t> fired() const { return fired_; }
+  const FaultCounts& fired() const { return fired_; }
 
  private:
   Prng prng_;
   bool healed_ = false;
   std::array<std::uint32_t, fault_names.size()> permille_{};
-  std::array<std::uint64_t, fault_names.size()> fired_{};
+  FaultCounts fired_;
 };
 
 }  // namespace tutti

@@ -39,6 +39,30 @@ Result<std::vector<QueueSpec>> queues_for(const FleetFile& fleet, const Workload
   return queues;
 }
 
+/// Levels that jobs name must be there: a misspelt one would never be found, or be ignored. A fleet
+/// without a topology can be asked what becomes of jobs that want one.
+Result<void> check_levels(const FleetFile& fleet, const Workload& workload) {
+  if (fleet.trees.empty()) return {};
+  std::vector<std::string_view> known{"host"};
+  for (const TreeSpec& tree : fleet.trees) {
+    known.insert(known.end(), tree.levels.begin(), tree.levels.end());
+  }
+  const auto check = [&](const JobSpec& job, const Closeness& wanted) -> Result<void> {
+    if (wanted.level.empty() || std::ranges::find(known, wanted.level) != known.end()) return {};
+    return fail(Code::not_found,
+                fmt::format("job {} of {}: fleet {} has no level {}", quote(job.name),
+                            workload.name, fleet.name, quote(wanted.level)),
+                did_you_mean(wanted.level, known));
+  };
+  for (const Submission& job : workload.jobs) {
+    for (const auto& gang : job.spec->gangs) {
+      TRY(check(*job.spec, gang->closeness));
+      for (const GroupSpec& group : gang->groups) TRY(check(*job.spec, group.closeness));
+    }
+  }
+  return {};
+}
+
 std::uint32_t free_percent(const State& state, NodeIndex node, Lane lane) {
   const std::int64_t capacity = state.fleet().node(node).capacity.get(lane);
   if (capacity <= 0) return 100;
@@ -64,6 +88,7 @@ std::int64_t gpu_milli_of(const FleetFile& fleet) {
 
 Result<std::vector<Event>> fleet_events(const FleetFile& fleet, const Workload& workload,
                                         std::optional<std::uint64_t> seed) {
+  TRY(check_levels(fleet, workload));
   std::vector<const NodeSpec*> nodes;
   for (const NodeSpec& node : fleet.nodes) nodes.push_back(&node);
   if (seed) {

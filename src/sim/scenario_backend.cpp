@@ -6,8 +6,6 @@
 namespace tutti {
 namespace {
 
-constexpr std::int32_t terminated = 143;  ///< Exit code of a task that was told to stop.
-
 struct Subject {
   TaskId task;
   std::uint32_t attempt = 0;
@@ -49,45 +47,38 @@ bool ScenarioBackend::refuses(const TaskId& task) {
 }
 
 void ScenarioBackend::start(const Action& action, const State& state) {
-  std::uint32_t& newest = newest_[action.task];
-  if (action.attempt <= newest) return;  // Ordered before: one effect, however often it is sent.
-  newest = action.attempt;
-  const auto known = tasks_.find(action.task);
-  if (known != tasks_.end() && !known->second.ended) {
-    violation_ = "task " + to_string(action.task) + " starts while attempt " +
-                 std::to_string(known->second.attempt) + " still runs";
-    return;
-  }
+  Attempt* attempt = attempts_.placed(action, state, now_);
+  if (attempt == nullptr) return answer(action);
   if (refuses(action.task)) {
-    send(now_, {.event = TaskRefused{action.task, action.attempt, "the node said no"}});
-    return;
+    attempt->refused = true;
+    return send(now_, {.event = *attempts_.answer(action.task, action.attempt, now_)});
   }
-  tasks_[action.task] = {.attempt = action.attempt, .node = state.fleet().node(action.node).name};
-  send(now_ + start_,
+  attempt->begins = now_ + start_;
+  send(attempt->begins,
        {.event = TaskStarted{action.task, action.attempt}, .only_while_running = true});
   const Duration length = scenario_.jobs[action.task.job.value()].length;
   if (length.us == 0) return;
-  send(now_ + start_ + length,
+  send(attempt->begins + length,
        {.event = TaskExited{action.task, action.attempt, 0}, .only_while_running = true});
 }
 
 void ScenarioBackend::stop(const Action& action) {
-  const auto known = tasks_.find(action.task);
-  const bool here = known != tasks_.end() && known->second.attempt == action.attempt;
-  if (here && known->second.ended) return;  // Its end was said, or will be.
-  // Where nothing of it is, it has stopped.
-  send(now_ + (here ? stop_ : Duration{}),
-       {.event = TaskExited{action.task, action.attempt, terminated},
-        .only_while_running = here,
-        .stopped = true});
+  const Attempt* attempt = attempts_.evicted(action, now_);
+  if (attempt == nullptr || attempt->over(now_)) return answer(action);
+  send(now_ + stop_, {.event = TaskExited{action.task, action.attempt, Attempt::terminated},
+                      .only_while_running = true,
+                      .stopped = true});
 }
 
-std::vector<Backend::Observed> ScenarioBackend::observe() {
-  std::vector<Observed> out;
-  for (const auto& [task, running] : tasks_) {
-    out.push_back({task, running.attempt, !running.ended, running.exit_code});
+/// Says what is true.
+void ScenarioBackend::answer(const Action& action) {
+  const std::optional<Event> known = attempts_.answer(action.task, action.attempt, now_);
+  if (!known) return;
+  const bool ended = std::holds_alternative<TaskExited>(*known);
+  if (ended && !attempts_.find(action.task, action.attempt)->stopped) {
+    said_ended_.insert(action.task);
   }
-  return out;
+  send(now_, {.event = *known, .again = true});
 }
 
 std::optional<Instant> ScenarioBackend::next_due() const {
@@ -100,15 +91,14 @@ std::vector<Event> ScenarioBackend::take_due(Instant now) {
   while (!due_.empty() && due_.begin()->first.first <= now) {
     const Due due = std::move(due_.begin()->second);
     due_.erase(due_.begin());
-    const auto [task, attempt] = subject_of(due.event);
-    const auto known = tasks_.find(task);
-    const bool runs =
-        known != tasks_.end() && known->second.attempt == attempt && !known->second.ended;
+    const auto [task, number] = subject_of(due.event);
+    Attempt* attempt = attempts_.find(task, number);
+    const bool runs = attempt != nullptr && !attempt->over(now);
     if (due.only_while_running && !runs) continue;
     const auto* exited = std::get_if<TaskExited>(&due.event);
     if (exited != nullptr && runs) {
-      known->second.ended = true;
-      known->second.exit_code = exited->exit_code;
+      attempt->end(now, exited->exit_code);
+      attempt->stopped = due.stopped;
     }
     if (due.again) {
       out.push_back(due.event);
@@ -128,15 +118,10 @@ std::vector<Event> ScenarioBackend::take_due(Instant now) {
 }
 
 bool ScenarioBackend::finish(const TaskId& task, std::int32_t exit_code) {
-  const auto known = tasks_.find(task);
-  if (known == tasks_.end() || known->second.ended) return false;
-  send(now_,
-       {.event = TaskExited{task, known->second.attempt, exit_code}, .only_while_running = true});
+  const std::uint32_t attempt = attempts_.current(task, now_);
+  if (attempt == 0) return false;
+  send(now_, {.event = TaskExited{task, attempt, exit_code}, .only_while_running = true});
   return true;
-}
-
-void ScenarioBackend::lose_node(const std::string& node) {
-  std::erase_if(tasks_, [&](const auto& entry) { return entry.second.node == node; });
 }
 
 void ScenarioBackend::refuse(const ScenarioStep& step) {
@@ -148,19 +133,19 @@ void ScenarioBackend::delay(const ScenarioStep& step) {
   for (const TaskId& task : step.tasks) late_[task] = step.duration;
 }
 
+void ScenarioBackend::end_troubles() {
+  refused_.clear();
+  refusals_ = 0;
+  lost_.clear();
+  late_.clear();
+  deaf_ = false;
+}
+
 void ScenarioBackend::duplicate(const ScenarioStep& step) {
   const std::set<TaskId> wanted(step.tasks.begin(), step.tasks.end());
   for (const Event& event : history_) {
     if (!wanted.empty() && !wanted.contains(subject_of(event).task)) continue;
     send(now_, {.event = event, .again = true});
-  }
-}
-
-void ScenarioBackend::report_ended_again() {
-  for (const auto& [task, running] : tasks_) {
-    if (!running.ended) continue;
-    said_ended_.insert(task);
-    send(now_, {.event = TaskExited{task, running.attempt, running.exit_code}, .again = true});
   }
 }
 

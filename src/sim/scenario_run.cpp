@@ -80,7 +80,7 @@ class ScenarioRun {
       case Verb::duplicate:
         return backend.duplicate(step);
       case Verb::observe:
-        return backend.report_ended_again();
+        return world_.reconcile();
       case Verb::starts:
         return backend.set_start(step.duration);
       case Verb::stops:

@@ -98,6 +98,14 @@ Statement statement_of(std::string_view line, std::uint32_t number) {
   return out;
 }
 
+Result<void> check_characters(std::string_view line, std::uint32_t number) {
+  const std::size_t null = line.find('\0');
+  const std::size_t bad = std::min(null, first_invalid_utf8(line).value_or(line.npos));
+  if (bad == line.npos) return {};
+  return fail(Error{Code::invalid, bad == null ? "a NUL character" : "this is no UTF-8",
+                    place_in(line, line.substr(bad), number).text(), "save the file as UTF-8"});
+}
+
 }  // namespace
 
 Error wrong_at(const ScenarioWord& word, std::string what, std::string hint) {
@@ -119,7 +127,7 @@ Result<std::vector<Statement>> split_statements(std::string_view text) {
   }
   std::uint32_t number = 0;
   std::size_t block_begin = 0;
-  for (std::size_t begin = 0; begin < text.size();) {
+  for (std::size_t begin = text.starts_with("\xef\xbb\xbf") ? 3 : 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
     std::string_view line = text.substr(begin, end - begin);
     if (line.ends_with('\r')) line.remove_suffix(1);
@@ -127,11 +135,7 @@ Result<std::vector<Statement>> split_statements(std::string_view text) {
       return fail(Error{Code::limit, fmt::format("more than {} lines", scenario_lines),
                         Place{number, 1}.text(), "make several scenarios of it"});
     }
-    if (const auto bad = first_invalid_utf8(line)) {
-      const std::string_view part = line.substr(*bad);
-      return fail(
-          Error{Code::invalid, "this is no UTF-8", place_in(line, part, number).text(), {}});
-    }
+    TRY(check_characters(line, number));
     const bool empty = trimmed(line).empty();
     const bool indented = !empty && blank(line.front());
     if (indented && out.empty()) {

@@ -149,7 +149,7 @@ void ScenarioWorld::note_refusals(const std::vector<Told>& told, const Engine::S
 }
 
 void ScenarioWorld::check() {
-  if (!backend_.violation().empty()) violated(backend_.violation());
+  if (!backend_.attempts().violation().empty()) violated(backend_.attempts().violation());
   check_jobs();
   std::erase_if(shrunk_, [&](const std::string& name) {
     const auto node = state().fleet().find(name);

@@ -1,5 +1,5 @@
 /// The world of a scenario: the real engine, a journal in memory, a backend that does what it is
-/// told, and a clock; private to scenario*.cpp.
+/// told, and a clock; private to scenario*.cpp and to the contract of its backend.
 ///
 /// Invariants are checked after every step of the engine; the first that does not hold is kept.
 #pragma once
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "sim/attempts.h"
 #include "sim/scenario.h"
 
 namespace tutti {
@@ -46,7 +47,7 @@ class ScenarioBackend final : public Backend {
   explicit ScenarioBackend(const Scenario& scenario) : scenario_(scenario) {}
 
   void execute(const Action& action, const State& state) override;
-  std::vector<Observed> observe() override;
+  std::vector<Observed> observe() override { return attempts_.observe(now_); }
 
   /// Reports that are due by now, in order.
   std::vector<Event> take_due(Instant now);
@@ -54,31 +55,26 @@ class ScenarioBackend final : public Backend {
 
   /// False when the task does not run.
   bool finish(const TaskId& task, std::int32_t exit_code);
-  void lose_node(const std::string& node);
+  void lose_node(const std::string& node) { attempts_.lose_node(node); }
   void refuse(const ScenarioStep& step);
   void lose(const ScenarioStep& step) { lost_.insert(step.tasks.begin(), step.tasks.end()); }
   void delay(const ScenarioStep& step);
   void duplicate(const ScenarioStep& step);
-  void report_ended_again();
   void set_now(Instant now) { now_ = now; }
   void set_start(Duration length) { start_ = length; }
   void set_stop(Duration length) { stop_ = length; }
   /// Orders do not arrive: lost, or of an engine that reads its own history.
   void set_deaf(bool deaf) { deaf_ = deaf; }
+  /// Nothing more is refused, lost or late, and orders arrive.
+  void end_troubles();
 
-  const std::string& violation() const { return violation_; }
+  const Attempts& attempts() const { return attempts_; }
   /// Did the task end by itself, and was that said?
   bool ended(const TaskId& task) const { return said_ended_.contains(task); }
   std::uint64_t placements() const { return placements_; }
   std::uint64_t evictions() const { return evictions_; }
 
  private:
-  struct Running {
-    std::uint32_t attempt = 0;
-    std::string node;
-    bool ended = false;
-    std::int32_t exit_code = 0;
-  };
   struct Due {
     Event event;
     bool only_while_running = false;  ///< Void once this attempt has ended or is gone.
@@ -88,6 +84,7 @@ class ScenarioBackend final : public Backend {
 
   void start(const Action& action, const State& state);
   void stop(const Action& action);
+  void answer(const Action& action);
   void send(Instant at, Due due) { due_.emplace(std::pair(at, next_++), std::move(due)); }
   bool refuses(const TaskId& task);
 
@@ -96,8 +93,7 @@ class ScenarioBackend final : public Backend {
   Duration start_;
   Duration stop_;
   bool deaf_ = false;
-  std::map<TaskId, Running> tasks_;
-  std::map<TaskId, std::uint32_t> newest_;  ///< The newest attempt that was ever ordered.
+  Attempts attempts_;
   std::map<std::pair<Instant, std::uint64_t>, Due> due_;
   std::uint64_t next_ = 0;
   std::vector<Event> history_;  ///< All that was delivered.
@@ -108,7 +104,6 @@ class ScenarioBackend final : public Backend {
   std::set<TaskId> said_ended_;
   std::uint64_t placements_ = 0;
   std::uint64_t evictions_ = 0;
-  std::string violation_;
 };
 
 class ScenarioWorld {
@@ -124,6 +119,8 @@ class ScenarioWorld {
   void advance(Duration length);
   void forget() { engine_->forget_workspace(); }
   void restart();
+  /// The engine repeats what it has not heard of.
+  void reconcile() { engine_->reconcile(); }
   /// Does the journal, event by event, give the state?
   bool same_after_replay() const;
   void fail_journal() { journal_.fail_next(); }

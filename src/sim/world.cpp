@@ -1,13 +1,8 @@
 #include "sim/world.h"
 
-#include <algorithm>
+#include <optional>
 
 namespace tutti {
-namespace {
-
-constexpr std::int32_t terminated = 143;  ///< Exit code of a task that was told to stop.
-
-}  // namespace
 
 Event EventQueue::take() {
   Event event = std::move(queue_.begin()->second);
@@ -16,88 +11,74 @@ Event EventQueue::take() {
 }
 
 void SimBackend::execute(const Action& action, const State& state) {
-  if (action.kind == ActionKind::place) start(action, state);
-  if (action.kind == ActionKind::evict) stop(action);
+  if (faults_.fires(Fault::order_lost)) return;
+  const int times = faults_.fires(Fault::order_twice) ? 2 : 1;
+  for (int at = 0; at < times; ++at) {
+    if (action.kind == ActionKind::place) start(action, state);
+    if (action.kind == ActionKind::evict) stop(action);
+  }
 }
 
 void SimBackend::start(const Action& action, const State& state) {
-  std::uint32_t& newest = newest_[action.task];
-  if (action.attempt <= newest) return;  // Ordered before: one effect, however often it is sent.
-  newest = action.attempt;
-  const auto known = tasks_.find(action.task);
-  if (known != tasks_.end() && known->second.ends > now_) {
-    violation_ = "task " + to_string(action.task) + " starts while attempt " +
-                 std::to_string(known->second.attempt) + " still runs";
-    return;
-  }
-  const Duration soon = Duration::milliseconds(1 + faults_.prng().below(500));
+  Attempt* attempt = attempts_.placed(action, state, now_);
+  if (attempt == nullptr) return answer(action);
   if (faults_.fires(Fault::launch_refused)) {
-    report(now_ + soon, TaskRefused{action.task, action.attempt, "the node said no"});
-    return;
+    attempt->refused = true;
+    return answer(action);
   }
-  const Duration delay =
-      faults_.fires(Fault::launch_slow) ? Duration::seconds(20 + faults_.prng().below(60)) : soon;
-  const Duration length = Duration::seconds(5 + faults_.prng().below(120));
-  const std::int32_t exit_code = faults_.prng().chance(50) ? 1 : 0;
-  const Instant begins = now_ + delay;
-  tasks_[action.task] = {.attempt = action.attempt,
-                         .node = state.fleet().node(action.node).name,
-                         .ends = begins + length,
-                         .exit_code = exit_code};
-  if (!faults_.fires(Fault::start_lost)) report(begins, TaskStarted{action.task, action.attempt});
-  if (!faults_.fires(Fault::exit_lost)) {
-    report(begins + length, TaskExited{action.task, action.attempt, exit_code});
-  }
+  attempt->begins = faults_.fires(Fault::launch_slow)
+                        ? now_ + Duration::seconds(20 + faults_.prng().below(60))
+                        : soon(500);
+  const Duration length = length_ + Duration::seconds(faults_.prng().below(120));
+  attempt->end(attempt->begins + length, faults_.prng().chance(50) ? 1 : 0);
+  report(attempt->begins, TaskStarted{action.task, action.attempt});
+  report(attempt->ends, TaskExited{action.task, action.attempt, attempt->exit_code});
 }
 
 void SimBackend::stop(const Action& action) {
-  const auto known = tasks_.find(action.task);
-  const Instant soon = now_ + Duration::milliseconds(1 + faults_.prng().below(2000));
-  if (known == tasks_.end() || known->second.attempt != action.attempt) {
-    // Nothing of it is here: then it has stopped.
-    report(soon, TaskExited{action.task, action.attempt, terminated});
-    return;
-  }
-  if (known->second.ends <= soon) return;  // It ends by itself before the signal arrives.
-  known->second.ends = soon;
-  known->second.exit_code = terminated;
-  if (!faults_.fires(Fault::exit_lost)) {
-    report(soon, TaskExited{action.task, action.attempt, terminated});
-  }
+  Attempt* attempt = attempts_.evicted(action, now_);
+  if (attempt == nullptr || attempt->over(now_)) return answer(action);
+  const Instant signal = soon(2000);
+  if (attempt->ends <= signal) return;  // It ends by itself before, and says so.
+  withdraw(action.task, action.attempt, attempt->begins <= signal);
+  attempt->stop(signal);
+  report(signal, TaskExited{action.task, action.attempt, attempt->exit_code});
+}
+
+void SimBackend::finish(const TaskId& task, std::int32_t exit_code) {
+  const std::uint32_t attempt = attempts_.current(task, now_);
+  withdraw(task, attempt, true);
+  attempts_.find(task, attempt)->end(now_, exit_code);
+  report(now_, TaskExited{task, attempt, exit_code});
+}
+
+/// The end that an attempt would have had, and the start if it has not begun, do not come true.
+void SimBackend::withdraw(const TaskId& task, std::uint32_t attempt, bool begun) {
+  queue_.withdraw([&](const Event& event) {
+    if (const auto* exited = std::get_if<TaskExited>(&event)) {
+      return exited->task == task && exited->attempt == attempt;
+    }
+    const auto* started = std::get_if<TaskStarted>(&event);
+    return !begun && started != nullptr && started->task == task && started->attempt == attempt;
+  });
+}
+
+/// Says what is true, shortly.
+void SimBackend::answer(const Action& action) {
+  const std::optional<Event> known = attempts_.answer(action.task, action.attempt, now_);
+  if (known) report(soon(500), *known);
 }
 
 void SimBackend::report(Instant at, const Event& event) {
+  if (std::holds_alternative<TaskRefused>(event) && faults_.fires(Fault::refusal_lost)) return;
+  if (std::holds_alternative<TaskStarted>(event) && faults_.fires(Fault::start_lost)) return;
+  if (std::holds_alternative<TaskExited>(event) && faults_.fires(Fault::exit_lost)) return;
   if (faults_.fires(Fault::report_late)) {
     at = at + Duration::seconds(1 + faults_.prng().below(40));
   }
   queue_.send(at, event);
   if (faults_.fires(Fault::report_twice)) {
     queue_.send(at + Duration::seconds(faults_.prng().below(90)), event);
-  }
-}
-
-void SimBackend::lose_node(const std::string& node) {
-  std::erase_if(tasks_, [&](const auto& entry) { return entry.second.node == node; });
-}
-
-std::vector<Backend::Observed> SimBackend::observe() {
-  std::vector<Observed> out;
-  for (const auto& [task, running] : tasks_) {
-    out.push_back({task, running.attempt, running.ends > now_, running.exit_code});
-  }
-  return out;
-}
-
-void SimBackend::report_ended_again(const State& state) {
-  std::erase_if(tasks_, [&](const auto& entry) {
-    const TaskIndex task = state.find(entry.first);
-    const bool wanted = task.valid() && holds(state.tasks()[task].phase) &&
-                        state.tasks()[task].attempt == entry.second.attempt;
-    return entry.second.ends <= now_ && !wanted;
-  });
-  for (const auto& [task, running] : tasks_) {
-    if (running.ends > now_) continue;
-    queue_.send(now_, TaskExited{task, running.attempt, running.exit_code});
   }
 }
 

@@ -3,11 +3,11 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/backend.h"
+#include "sim/attempts.h"
 #include "sim/faults.h"
 
 namespace tutti {
@@ -20,6 +20,11 @@ class EventQueue {
   Instant next_at() const { return queue_.begin()->first.first; }
   /// REQUIRES: !empty().
   Event take();
+  /// Takes back what was sent and is not true any more. O(size).
+  template <class Void>
+  void withdraw(Void&& is_void) {
+    std::erase_if(queue_, [&](const auto& entry) { return is_void(entry.second); });
+  }
 
  private:
   std::map<std::pair<Instant, std::uint64_t>, Event> queue_;
@@ -32,35 +37,33 @@ class SimBackend final : public Backend {
   SimBackend(EventQueue& queue, Faults& faults) : queue_(queue), faults_(faults) {}
 
   void execute(const Action& action, const State& state) override;
-  std::vector<Observed> observe() override;
+  std::vector<Observed> observe() override { return attempts_.observe(now_); }
 
   void set_now(Instant now) { now_ = now; }
+  /// Tasks run at least so long, and at most two minutes longer.
+  void set_length(Duration least) { length_ = least; }
+  /// Ends the task by itself, now. REQUIRES: it runs.
+  void finish(const TaskId& task, std::int32_t exit_code);
   /// The node's tasks are gone with it, unheard.
-  void lose_node(const std::string& node);
-  /// Reports again what ended and may not have been heard of.
-  void report_ended_again(const State& state);
-  /// What it saw that must never happen, or empty.
-  const std::string& violation() const { return violation_; }
-  std::size_t running() const { return tasks_.size(); }
+  void lose_node(const std::string& node) { attempts_.lose_node(node); }
+  /// What is true, whatever was reported.
+  const Attempts& attempts() const { return attempts_; }
 
  private:
-  struct Running {
-    std::uint32_t attempt = 0;
-    std::string node;
-    Instant ends;
-    std::int32_t exit_code = 0;
-  };
-
   void start(const Action& action, const State& state);
   void stop(const Action& action);
+  void answer(const Action& action);
   void report(Instant at, const Event& event);
+  void withdraw(const TaskId& task, std::uint32_t attempt, bool begun);
+  Instant soon(std::uint32_t within_ms) {
+    return now_ + Duration::milliseconds(1 + faults_.prng().below(within_ms));
+  }
 
   EventQueue& queue_;
   Faults& faults_;
   Instant now_;
-  std::map<TaskId, Running> tasks_;
-  std::map<TaskId, std::uint32_t> newest_;  ///< The newest attempt that was ever ordered.
-  std::string violation_;
+  Duration length_ = Duration::seconds(5);
+  Attempts attempts_;
 };
 
 }  // namespace tutti

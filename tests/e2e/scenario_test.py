@@ -130,7 +130,7 @@ class ScenarioTest(unittest.TestCase):
         self.assertEqual(err, f'error: {bad}:1:1: "ndoes" is no verb\n'
                               'hint:  did you mean "nodes"?\n')
         self.assertIn("1 passed, 1 failed", out)
-        self.assertIn("No such file", self.run_scenario(self.folder / "x.scn", code=1)[1])
+        self.assertIn("No such file", self.run_scenario(self.folder / "x.scn", code=2)[1])
 
     def test_mistakes_stand_at_their_place(self):
         job = FLEET + "submit job: 1 gpu\n"
