@@ -63,7 +63,7 @@ HOST = re.compile(r"\b(deb\.deb" r"ian\.org|py" r"pi\.org|registry\.npm" r"js\.o
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 CODE = {".h", ".cpp", ".py", ".cmake", ".sh", ".ts", ".css"}
 CODE_NAMES = {"CMakeLists.txt", "dev", "run"}
-BUILT = [r"src/\w+/.*\.cpp", r"apps/tutti/[^/]+\.cpp", r"bench/[^/]+\.cpp", r"fuzz/[^/]+\.cpp",
+BUILT = [r"src/\w+/.*\.cpp", r"apps/tutti/[^/]+\.cpp", r"bench/.*\.cpp", r"fuzz/[^/]+\.cpp",
          r"tests/(contract|oracle)/.*\.cpp"]
 LEFT_OUT = ("build/", "web/dist/", "third_party/", ".git/")  # Generated, or not ours.
 

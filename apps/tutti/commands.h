@@ -9,7 +9,8 @@ class App;
 
 namespace tutti {
 
-/// What the chosen subcommand does; returns the exit code: 0 done, 1 it failed, 2 bad input.
+/// What the chosen subcommand does; returns the exit code: 0 done, 1 what was tested does
+/// not hold, 2 bad input or the system refused.
 using Run = std::function<int()>;
 
 /// Each declares a subcommand and its options; sets `run` when it was the one chosen.

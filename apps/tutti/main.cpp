@@ -1,5 +1,12 @@
+#include <fcntl.h>
+#include <fmt/core.h>
+
 #include <CLI/CLI.hpp>
-#include <cstdio>
+#include <algorithm>
+#include <csignal>
+#include <exception>
+#include <new>
+#include <sstream>
 #include <string>
 
 #include "generated/version.h"
@@ -24,12 +31,44 @@ void declare(CLI::App& app, tutti::Run& run) {
       "  tutti sim --fleet cluster.json       place a Kubernetes cluster anew\n"
       "  tutti catalog H100                   what is known of a device\n"
       "\n"
-      "tutti COMMAND --help explains a command.");
+      "tutti COMMAND --help explains a command.\n"
+      "Exit codes: 0 done; 1 a scenario or a chaos seed failed; 2 bad input, or the system "
+      "refused.");
+  tutti::check_values(app);
+}
+
+/// Where a standard stream is closed, the next file that is opened would take its place: an error
+/// message would end up in a report. What is opened here instead cannot be written, and says so.
+void hold_standard_streams() {
+  for (int stream = 0; stream <= 2; ++stream) {
+    if (::fcntl(stream, F_GETFD) < 0) ::open("/dev/null", stream == 0 ? O_WRONLY : O_RDONLY);
+  }
+}
+
+int print_asked(const CLI::App& app, const CLI::Success& asked) {
+  std::ostringstream text;
+  app.exit(asked, text, text);
+  const tutti::Result<void> done = tutti::print(text.str());
+  return done ? 0 : tutti::complain(done.error());
+}
+
+int run_caught(const tutti::Run& run) {
+  try {
+    return run ? run() : 0;
+  } catch (const std::bad_alloc&) {
+    return tutti::complain({tutti::Code::limit, "out of memory", {}, "give it less at once"});
+  } catch (const std::exception& thrown) {
+    return tutti::complain({tutti::Code::io, thrown.what(), {}, {}});
+  }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  hold_standard_streams();
+  // A write that cannot succeed is an error with a message, not the end of the process.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   CLI::App app(
       "Schedules AI work on mixed fleets of accelerators: all of a job, at the right time.");
   tutti::Run run;
@@ -37,9 +76,11 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help and --version
-    return app.exit(asked);
+    return print_asked(app, asked);
+  } catch (const CLI::ConversionError& wrong) {
+    return tutti::complain_usage(app, fmt::format("this number is too large: {}", wrong.what()));
   } catch (const CLI::ParseError& wrong) {
     return tutti::complain_usage(app, wrong.what());
   }
-  return run ? run() : 0;
+  return run_caught(run);
 }

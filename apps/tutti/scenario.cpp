@@ -138,8 +138,7 @@ Result<int> run_scenarios(const Options& options) {
     outcome.file = file;
     if (Result<void> done = run_file(options, catalog, outcome); !done) {
       outcome.error = std::move(done).error();
-      const bool refused = outcome.error->code == Code::io;
-      code = std::max(code, options.json ? (refused ? 1 : 2) : complain(*outcome.error));
+      code = options.json ? 2 : complain(*outcome.error);
     }
     if (!outcome.passed()) code = std::max(code, 1);
     if (!options.json && !outcome.error) TRY(print(report(outcome)));
@@ -166,7 +165,7 @@ void declare_scenario(CLI::App& sim, Run& run) {
   scenario->add_flag("--json", options->json, "Print what became of each file as JSON");
   scenario->add_flag("-v,--verbose", options->verbose, "Print every step and what it led to");
   scenario->footer(
-      "0: all that is expected is true, 1: something is not, 2: a file cannot be understood.\n"
+      "0: all that is expected is true, 1: something is not, 2: a file cannot be read.\n"
       "docs/scenarios.md explains how to write one.\n"
       "Example:\n  tutti sim scenario tests/scenarios/gangs -v");
   scenario->callback([options, &run] {

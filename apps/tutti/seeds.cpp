@@ -26,7 +26,11 @@ Result<void> add_seeds(const std::string& text, std::vector<std::uint64_t>& seed
   }
   if (*last < *first || *last - *first >= most) {
     return fail(Code::invalid,
-                "--seeds " + quote(text) + " is no rising range of at most 100000 seeds");
+                "--seeds " + quote(text) + " is no rising range of at most 100000 seeds",
+                "write the smaller one first: 42..51");
+  }
+  if (seeds.size() + (*last - *first) >= most) {
+    return fail(Code::limit, "--seeds " + quote(text) + " makes more than 100000 seeds in all");
   }
   for (std::uint64_t at = 0; at <= *last - *first; ++at) seeds.push_back(*first + at);
   return {};

@@ -45,6 +45,8 @@ struct Inputs {
   std::string why;  ///< Why these arrivals, where they were not asked for.
 };
 
+constexpr std::int64_t load_max = 100'000;  // Per mille of the fleet's GPUs.
+
 Result<void> read_arrivals(const std::string& text, Comparison& comparison) {
   constexpr std::string_view fill = "fill:";
   if (text == "trace") {
@@ -57,11 +59,13 @@ Result<void> read_arrivals(const std::string& text, Comparison& comparison) {
   }
   if (text.starts_with(fill)) {
     const auto load = parse_fixed(std::string_view(text).substr(fill.size()), 3);
-    if (load && *load > 0 && *load <= 100'000) {
-      comparison.arrivals = Arrivals::fill;
-      comparison.load_permille = *load;
-      return {};
+    if (!load || *load <= 0 || *load > load_max) {
+      return fail(Code::invalid, "--arrivals " + quote(text) + ": 0.001 to 100 are possible",
+                  "fill:1.3 is work for 1.3 times the fleet's GPUs");
     }
+    comparison.arrivals = Arrivals::fill;
+    comparison.load_permille = *load;
+    return {};
   }
   return fail(Code::invalid, "--arrivals " + quote(text) + " is unknown",
               "known: fill:X with X times the fleet's GPUs, such as fill:1.3; trace; snapshot");
@@ -209,7 +213,27 @@ std::string command_of(const Options& options, const Comparison& comparison) {
   return out + " --report " + shell_word(options.report);
 }
 
+/// What is written must be neither what is read nor what was just written.
+Result<void> check_outputs(const Options& options) {
+  std::vector<std::string> taken{options.fleet};
+  taken.insert(taken.end(), options.workloads.begin(), options.workloads.end());
+  taken.insert(taken.end(), options.policies.begin(), options.policies.end());
+  const std::string json = options.json == "-" ? "" : options.json;
+  for (const auto& [option, path] : {std::pair("--report", options.report), {"--json", json}}) {
+    if (path.empty()) continue;
+    for (const std::string& other : taken) {
+      if (!same_file(path, other)) continue;
+      return fail(Code::invalid,
+                  fmt::format("{} {} would overwrite {}", option, quote(path), quote(other)),
+                  "name another file");
+    }
+    taken.push_back(path);
+  }
+  return {};
+}
+
 Result<void> simulate(const Options& options) {
+  TRY(check_outputs(options));
   std::string_view page;
   if (!options.report.empty()) {
     page = TRY(report_page());

@@ -6,7 +6,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -50,7 +52,25 @@ std::vector<std::string> known_words(const CLI::App& app, bool options) {
 
 int complain(const Error& error) {
   std::fputs(error.text().c_str(), stderr);
-  return error.code == Code::io || error.code == Code::conflict ? 1 : 2;
+  return 2;
+}
+
+void check_values(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_items_expected_max() == 0) continue;  // A flag.
+    const bool number = option->get_type_name() == "N";
+    option->check([number](const std::string& text) -> std::string {
+      if (text.empty()) return "the value is empty";
+      if (!number) return {};
+      if (text.find_first_not_of("0123456789") != text.npos) {
+        return quote(text) + " is no natural number";
+      }
+      std::uint64_t value = 0;
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+      return error == std::errc() ? "" : quote(text) + " is too large";
+    });
+  }
+  for (CLI::App* command : app.get_subcommands({})) check_values(*command);
 }
 
 int complain_usage(const CLI::App& app, std::string_view what) {

@@ -12,8 +12,11 @@ class App;
 
 namespace tutti {
 
-/// Prints the error; the exit code that it deserves: 1 the system refused, 2 bad input.
+/// Prints the error; the exit code of every error, 2.
 int complain(const Error& error);
+
+/// Gives every option that takes a value a check: it is not empty, and N is a natural number.
+void check_values(CLI::App& app);
 
 /// Prints what is left of a wrong command line, with the nearest known word; 2.
 int complain_usage(const CLI::App& app, std::string_view what);

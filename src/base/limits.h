@@ -1,6 +1,7 @@
 /// Every limit of the engine and its inputs, each with its reason.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace tutti::limits {
@@ -44,6 +45,9 @@ inline constexpr unsigned input_depth = 128;
 
 /// Nodes of one YAML document, about 1 GB of memory: a larger one is refused, not swapped.
 inline constexpr std::uint64_t yaml_nodes = 5'000'000;
+
+/// Names in one map of resources or of a device's attributes; lanes are far fewer.
+inline constexpr std::size_t names_per_map = 1000;
 
 /// Characters of a name (job, node, queue); Kubernetes allows 253.
 inline constexpr unsigned name_length = 253;

@@ -102,6 +102,7 @@ Result<ResourceList> read_resource_list(Reader& reader, std::string_view field) 
   if (value == nullptr) return out;
   Result<std::span<const Value::Member>> members = value->as_map();
   if (!members) return fail(at_value(std::move(members).error(), reader.path_of(field), *value));
+  TRY(check_width(*members, reader.path_of(field)));
   for (const Value::Member& member : *members) {
     Result<std::int64_t> amount = amount_of(member.key, member.value);
     if (!amount) {
@@ -187,10 +188,8 @@ Result<ObjectMeta> read_meta(Reader& object) {
     out.name = TRY(read_name(meta, "name"));
     out.space = TRY(meta.optional_text("namespace")).value_or("");
     out.uid = TRY(meta.optional_text("uid")).value_or("");
-    for (const auto& [key, value] : TRY(meta.text_map("labels"))) out.labels.set(key, value);
-    for (const auto& [key, value] : TRY(meta.text_map("annotations"))) {
-      out.annotations.set(key, value);
-    }
+    out.labels = TRY(read_labels(meta, "labels"));
+    out.annotations = TRY(read_labels(meta, "annotations"));
     out.owner = TRY(read_owner(meta));
     out.terminating = TRY(meta.optional_text("deletionTimestamp")).has_value();
     if (const auto created = TRY(meta.optional_text("creationTimestamp"))) {

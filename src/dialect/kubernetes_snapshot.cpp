@@ -2,10 +2,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "base/hash.h"
 #include "base/limits.h"
 #include "dialect/kubernetes.h"
 #include "dialect/kubernetes_read.h"
@@ -22,13 +24,6 @@ struct GroupRecord {
   std::string queue;
 };
 
-/// Pods that are one job, in the order in which they were read.
-struct JobDraft {
-  std::string name;
-  std::uint32_t min = 0;  ///< 0: all of them.
-  std::vector<PodRecord> pods;
-};
-
 /// The role of a pod within its gang, in the words of the operators that make them.
 std::string role_name(const PodRecord& pod) {
   for (const std::string_view key :
@@ -38,37 +33,94 @@ std::string role_name(const PodRecord& pod) {
   return "task";
 }
 
-/// Equal pods are one role; pods are put in the order of the roles.
-std::vector<RoleSpec> roles_of(JobDraft& draft) {
-  std::vector<RoleSpec> roles;
-  std::vector<std::vector<PodRecord>> of_role;
-  for (PodRecord& pod : draft.pods) {
-    const std::string name = role_name(pod);
-    const auto same = std::ranges::find_if(roles, [&](const RoleSpec& role) {
+/// A job as far as it has been read: of a pod only what the job will keep.
+class JobDraft {
+ public:
+  JobDraft(std::string name, const PodRecord& first)
+      : spec_(std::make_shared<JobSpec>()), group_(first.group) {
+    spec_->name = std::move(name);
+    spec_->space = first.space;
+    spec_->queue = first.queue;
+    spec_->labels = first.labels;
+    spec_->priority = first.priority;
+    created_ = first.created;
+  }
+
+  std::size_t pods() const { return pods_; }
+
+  /// Equal pods are one role.
+  void add(PodRecord pod) {
+    spec_->priority = std::max(spec_->priority, pod.priority);
+    created_ = std::min(created_, pod.created);
+    min_ = std::max(min_, pod.group_min);
+    gated_ |= pod.gated;
+    ++pods_;
+    std::string name = role_name(pod);
+    Hash hash;
+    hash.add(name).add(hash_of(pod.shape));
+    for (const Label& label : pod.labels.all()) hash.add(label.key).add(label.value);
+    const auto [begin, end] = known_.equal_range(hash.value());
+    const auto same = std::find_if(begin, end, [&](const auto& entry) {
+      const RoleSpec& role = roles_[entry.second].spec;
       return role.name == name && role.labels == pod.labels &&
              role.alternatives.front() == pod.shape;
     });
-    const auto row = static_cast<std::size_t>(same - roles.begin());
-    if (same == roles.end()) {
-      roles.push_back({.name = name, .count = 0, .min = 0, .labels = pod.labels});
-      roles.back().alternatives.push_back(std::move(pod.shape));
-      of_role.emplace_back();
+    const std::size_t row = same == end ? roles_.size() : same->second;
+    if (same == end) {
+      known_.emplace(hash.value(), row);
+      roles_.push_back({.spec = {.name = std::move(name), .count = 0, .min = 0}, .pods = {}});
+      roles_.back().spec.labels = std::move(pod.labels);
+      roles_.back().spec.alternatives.push_back(std::move(pod.shape));
     }
-    ++roles[row].count;
-    of_role[row].push_back(std::move(pod));
+    ++roles_[row].spec.count;
+    roles_[row].pods.emplace_back(std::move(pod.name), std::move(pod.node));
   }
-  draft.pods.clear();
-  // A minimum of the gang as a whole is taken from its roles in their order.
-  std::uint32_t left = draft.min == 0 ? limits::tasks_per_job : draft.min;
-  for (RoleSpec& role : roles) {
-    role.min = std::min(role.count, left);
-    left -= role.min;
+
+  GroupKey group() const { return {spec_->space, group_}; }
+
+  void told_by(const GroupRecord& group) {
+    if (group.min > 0) min_ = group.min;
+    if (!group.queue.empty()) spec_->queue = group.queue;
   }
-  for (auto& pods : of_role) {
-    for (PodRecord& pod : pods) draft.pods.push_back(std::move(pod));
+
+  /// The job, and its pods in the order of its roles.
+  std::shared_ptr<JobSpec> finish(Submission& submission, Snapshot::Standing& standing) && {
+    GroupSpec group{.closeness = {}, .copies = 1, .roles = {}};
+    // A minimum of the gang as a whole is taken from its roles in their order.
+    std::uint32_t left = min_ == 0 ? limits::tasks_per_job : min_;
+    for (Role& role : roles_) {
+      role.spec.min = std::min(role.spec.count, left);
+      left -= role.spec.min;
+      group.roles.push_back(std::move(role.spec));
+      for (auto& [pod, node] : role.pods) {
+        standing.pods.push_back(std::move(pod));
+        standing.nodes.push_back(std::move(node));
+      }
+    }
+    GangSpec gang;
+    gang.groups.push_back(std::move(group));
+    spec_->gangs.push_back(std::make_shared<const GangSpec>(std::move(gang)));
+    standing.gated = gated_;
+    submission.at = created_;
+    submission.gpu_milli = gpu_milli_of(*spec_);
+    return std::move(spec_);
   }
-  return roles;
-}
+
+ private:
+  struct Role {
+    RoleSpec spec;
+    std::vector<std::pair<std::string, std::string>> pods;  ///< Their names and nodes.
+  };
+
+  std::shared_ptr<JobSpec> spec_;
+  std::string group_;
+  std::uint32_t min_ = 0;  ///< 0: all of them.
+  Instant created_;
+  bool gated_ = false;
+  std::size_t pods_ = 0;
+  std::vector<Role> roles_;
+  std::multimap<std::uint64_t, std::size_t> known_;  ///< Rows of `roles_` by their contents.
+};
 
 class SnapshotRead {
  public:
@@ -77,7 +129,8 @@ class SnapshotRead {
   Result<void> take(const Value& object) {
     const Value* const kind = object.find("kind");
     if (kind == nullptr || !kind->is(Kind::text)) {
-      return fail(Error{Code::invalid, "an object has no kind", object.place().text(), {}});
+      return fail(Error{Code::invalid, "an object has no kind", object.place().text(),
+                        "items are nodes, pods and the like, as the API server shows them"});
     }
     if (kind->text_value() == "Node") return take_node(object);
     if (kind->text_value() == "Pod") return take_pod(object);
@@ -86,10 +139,22 @@ class SnapshotRead {
   }
 
   void finish() {
-    for (JobDraft& draft : drafts_) add_job(draft);
-    keep_selected_labels(specs_);
-    for (std::size_t at = 0; at < specs_.size(); ++at) {
-      out_.workload.jobs[at].spec = std::move(specs_[at]);
+    pod_names_.clear();
+    gangs_.clear();
+    out_.workload.jobs.reserve(drafts_.size());
+    out_.standing.reserve(drafts_.size());
+    std::vector<std::shared_ptr<JobSpec>> specs;
+    specs.reserve(drafts_.size());
+    for (; !drafts_.empty(); drafts_.pop_front()) {
+      JobDraft& draft = drafts_.front();
+      const auto group = groups_.find(draft.group());
+      if (group != groups_.end()) draft.told_by(group->second);
+      Submission& submission = out_.workload.jobs.emplace_back();
+      specs.push_back(std::move(draft).finish(submission, out_.standing.emplace_back()));
+    }
+    keep_selected_labels(specs);
+    for (std::size_t at = 0; at < specs.size(); ++at) {
+      out_.workload.jobs[at].spec = std::move(specs[at]);
     }
     out_.workload.mix = mix_of(out_.workload.jobs);
   }
@@ -117,22 +182,20 @@ class SnapshotRead {
                         {}});
     }
     if (pod.group.empty()) {
-      drafts_.push_back({.name = pod.name, .min = 0, .pods = {}});
-      drafts_.back().pods.push_back(std::move(pod));
+      drafts_.emplace_back(pod.name, pod).add(std::move(pod));
       return {};
     }
     const auto [row, fresh] = gangs_.try_emplace({pod.space, pod.group}, drafts_.size());
-    if (fresh) drafts_.push_back({.name = pod.group, .min = 0, .pods = {}});
+    if (fresh) drafts_.emplace_back(pod.group, pod);
     JobDraft& draft = drafts_[row->second];
-    if (draft.pods.size() >= limits::tasks_per_job) {
+    if (draft.pods() >= limits::tasks_per_job) {
       return fail(Error{Code::limit,
                         fmt::format("the gang {}/{} has more than {} pods", pod.space, pod.group,
                                     limits::tasks_per_job),
                         object.place().text(),
                         {}});
     }
-    draft.min = std::max(draft.min, pod.group_min);
-    draft.pods.push_back(std::move(pod));
+    draft.add(std::move(pod));
     return {};
   }
 
@@ -151,47 +214,13 @@ class SnapshotRead {
     return {};
   }
 
-  void add_job(JobDraft& draft) {
-    const PodRecord& first = draft.pods.front();
-    auto spec = std::make_shared<JobSpec>();
-    spec->name = draft.name;
-    spec->space = first.space;
-    spec->queue = first.queue;
-    spec->labels = first.labels;
-    spec->priority = first.priority;
-    Submission submission{.spec = nullptr, .at = first.created};
-    Snapshot::Standing standing;
-    for (const PodRecord& pod : draft.pods) {
-      spec->priority = std::max(spec->priority, pod.priority);
-      submission.at = std::min(submission.at, pod.created);
-      standing.gated |= pod.gated;
-    }
-    if (const auto group = groups_.find({first.space, first.group});
-        group != groups_.end() && !first.group.empty()) {
-      if (group->second.min > 0) draft.min = group->second.min;
-      if (!group->second.queue.empty()) spec->queue = group->second.queue;
-    }
-    GangSpec gang;
-    gang.groups.push_back({.closeness = {}, .copies = 1, .roles = roles_of(draft)});
-    for (const PodRecord& pod : draft.pods) {
-      standing.pods.push_back(pod.name);
-      standing.nodes.push_back(pod.node);
-    }
-    spec->gangs.push_back(std::make_shared<const GangSpec>(std::move(gang)));
-    submission.gpu_milli = gpu_milli_of(*spec);
-    specs_.push_back(std::move(spec));
-    out_.workload.jobs.push_back(std::move(submission));
-    out_.standing.push_back(std::move(standing));
-  }
-
   Snapshot& out_;
   const Catalog* catalog_;
   std::set<std::string, std::less<>> node_names_;
   std::set<GroupKey> pod_names_;
   std::map<GroupKey, std::size_t> gangs_;  ///< Rows of `drafts_`.
   std::map<GroupKey, GroupRecord> groups_;
-  std::vector<JobDraft> drafts_;
-  std::vector<std::shared_ptr<JobSpec>> specs_;
+  std::deque<JobDraft> drafts_;
 };
 
 }  // namespace

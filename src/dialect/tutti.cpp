@@ -127,6 +127,7 @@ class WorkloadParse {
  private:
   Result<bool> read_entry(Reader& reader) {
     const JobEntry entry = TRY(read_job(reader, jobs_per_file - specs_.size(), catalog_));
+    TRY(count(reader, entry));
     const std::int64_t gpu_milli = gpu_milli_of(entry.spec);
     Instant at = Instant{} + entry.at;
     for (const std::string& name : entry.names) {
@@ -143,8 +144,24 @@ class WorkloadParse {
     return true;
   }
 
+  Result<void> count(Reader& reader, const JobEntry& entry) {
+    tasks_ += tasks_of(entry.spec) * entry.names.size();
+    labels_ += entry.spec.labels.all().size() * entry.names.size();
+    if (tasks_ > tasks_per_file) {
+      return fail(reader.error("name", fmt::format("the jobs up to here have {} tasks; at most {} "
+                                                   "are read",
+                                                   tasks_, tasks_per_file)));
+    }
+    if (labels_ <= labels_per_file) return {};
+    return fail(reader.error("name", fmt::format("the jobs up to here have {} labels; at most {} "
+                                                 "are read",
+                                                 labels_, labels_per_file)));
+  }
+
   Workload& workload_;
   const Catalog* catalog_;
+  std::uint64_t tasks_ = 0;
+  std::uint64_t labels_ = 0;
   std::vector<std::shared_ptr<JobSpec>> specs_;
   std::set<std::pair<std::string, std::string>> names_;  ///< Namespace and name.
 };

@@ -21,6 +21,10 @@ class Catalog;
 inline constexpr std::size_t nodes_per_file = 1'000'000;
 inline constexpr std::size_t devices_per_file = 4'000'000;
 inline constexpr std::size_t jobs_per_file = 1'000'000;
+/// Of all nodes together, or of all jobs.
+inline constexpr std::size_t labels_per_file = 10'000'000;
+/// Of all jobs together: all of them may wait at once.
+inline constexpr std::size_t tasks_per_file = 10'000'000;
 
 /// `name` is the fleet's. Without a catalog a device is only as known as the file describes it.
 Result<FleetFile> parse_fleet(std::string_view yaml, std::string name, const Catalog* catalog);

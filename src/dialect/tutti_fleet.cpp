@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/limits.h"
@@ -60,6 +61,8 @@ Result<Attribute> attribute_of(const Value::Member& member, const std::string& p
         in_thousandths(out.name) ? parse_fixed(digits, 3) : value.as_integer();
     if (!number) return fail(at_value(std::move(number).error(), path, value));
     out.number = *number;
+  } else if (value.is(Kind::text) && in_thousandths(out.name)) {
+    return fail(at_value(value.mismatch("a number"), path, value));
   } else if (value.is(Kind::text) && !value.text_value().empty()) {
     out.text = value.text_value();
   } else {
@@ -74,6 +77,7 @@ Result<void> read_attributes(Reader& reader, DeviceType& type) {
   const std::string path = reader.path_of("attributes");
   Result<std::span<const Value::Member>> members = value->as_map();
   if (!members) return fail(at_value(std::move(members).error(), path, *value));
+  TRY(check_width(*members, path));
   for (const Value::Member& member : *members) {
     Attribute attribute = TRY(attribute_of(member, path + "." + member.key));
     const auto at = std::ranges::lower_bound(type.attributes, attribute.name, {}, &Attribute::name);
@@ -82,6 +86,31 @@ Result<void> read_attributes(Reader& reader, DeviceType& type) {
     } else {
       type.attributes.insert(at, std::move(attribute));
     }
+  }
+  return {};
+}
+
+/// A slice lies in a card of the same node, and a card in nothing.
+Result<void> check_parents(const std::vector<DeviceSpec>& devices) {
+  for (const DeviceSpec& spec : devices) {
+    const std::size_t parent = spec.device.parent;
+    if (parent == Device::no_parent) continue;
+    if (parent >= devices.size()) {
+      return fail(Code::invalid,
+                  fmt::format("parent {} is none of the {} devices", parent, devices.size()));
+    }
+    if (devices[parent].device.parent == Device::no_parent) continue;
+    return fail(Code::invalid, fmt::format("parent {} is itself a slice of a device", parent),
+                "parents count the devices of the node from 0; a whole card has none");
+  }
+  return {};
+}
+
+Result<void> check_ids(const std::vector<DeviceSpec>& devices) {
+  std::set<std::string_view> ids;
+  for (const DeviceSpec& spec : devices) {
+    if (spec.device.id.empty() || ids.insert(spec.device.id).second) continue;
+    return fail(Code::invalid, fmt::format("id {} appears twice", quote(spec.device.id)));
   }
   return {};
 }
@@ -107,8 +136,8 @@ Result<DeviceType> read_type(Reader& reader, const Catalog* catalog) {
 /// "8xA100-80G": how many, and of which model.
 Result<std::pair<std::size_t, std::string>> short_devices(std::string_view text) {
   const std::size_t cross = std::min(text.find('x'), text.size());
-  const Result<std::int64_t> count = parse_quantity(text.substr(0, cross));
-  if (cross == text.size() || !count || text.size() == cross + 1) {
+  const auto count = whole_number(text.substr(0, cross));
+  if (!count || cross + 1 >= text.size()) {
     return fail(Code::invalid, fmt::format("{} is no number of cards of a model", quote(text)),
                 "for example: 8xA100-80G");
   }
@@ -129,6 +158,9 @@ Result<std::vector<StackVersion>> read_stack(Reader& reader) {
 Result<NodeSpec> read_node(Reader& reader) {
   NodeSpec node;
   node.pool = TRY(reader.optional_text("pool")).value_or("default");
+  if (Result<void> good = check_name(node.pool); !good) {
+    return fail(reader.error("pool", good.error().what, good.error().hint));
+  }
   node.capacity = TRY(read_amounts(reader, {}, Zeros::keep));
   if (const auto pods = TRY(reader.optional_integer("pods", 0, 1'000'000))) {
     const auto at = std::ranges::lower_bound(node.capacity, "pods", {}, &NamedAmount::name);
@@ -179,7 +211,10 @@ Result<std::vector<DeviceSpec>> NodeReader::read_devices(Reader& reader) const {
     for (const Value& item : one_or_many(*value)) {
       const std::string path = reader.path_of("gpus");
       Result<std::string_view> text = item.as_text();
-      if (!text) return fail(at_value(std::move(text).error(), path, item));
+      if (!text) {
+        text.error().hint = "for example: 8xA100-80G";
+        return fail(at_value(std::move(text).error(), path, item));
+      }
       Result<std::pair<std::size_t, std::string>> cards = short_devices(*text);
       if (!cards) return fail(at_value(std::move(cards).error(), path, item));
       const DeviceSpec card{.type = device_type_of(catalog_, cards->second), .device = {}};
@@ -195,11 +230,9 @@ Result<std::vector<DeviceSpec>> NodeReader::read_devices(Reader& reader) const {
     return fail(reader.error(field, fmt::format("{} devices on one node; at most {} are supported",
                                                 out.size(), limits::devices_per_node)));
   }
-  for (const DeviceSpec& spec : out) {
-    if (spec.device.parent == Device::no_parent || spec.device.parent < out.size()) continue;
-    return fail(reader.error(
-        field, fmt::format("parent {} is none of the {} devices", spec.device.parent, out.size())));
-  }
+  Result<void> good = check_parents(out);
+  if (good) good = check_ids(out);
+  if (!good) return fail(reader.error(field, good.error().what, good.error().hint));
   return out;
 }
 
@@ -216,6 +249,7 @@ Result<std::vector<NodeReader::Domain>> NodeReader::read_domains(Reader& reader)
   const std::string path = reader.path_of("domains");
   Result<std::span<const Value::Member>> members = value->as_map();
   if (!members) return fail(at_value(std::move(members).error(), path, *value));
+  TRY(check_width(*members, path));
   for (const Value::Member& member : *members) {
     Domain domain;
     const std::string inner = path + "." + member.key;
@@ -247,12 +281,22 @@ void NodeReader::advance(const std::vector<Domain>& domains, std::size_t nodes) 
 
 Result<void> NodeReader::read(Reader& reader, std::vector<NodeSpec>& out) {
   const std::string pattern = TRY(reader.required_text("name"));
-  Result<std::vector<std::string>> names = expand_names(pattern, nodes_per_file - out.size());
+  const std::size_t room = nodes_per_file - std::min(out.size(), nodes_per_file);
+  if (room == 0) {
+    return fail(reader.error("name", fmt::format("a file has at most {} nodes", nodes_per_file)));
+  }
+  Result<std::vector<std::string>> names = expand_names(pattern, room);
   if (!names) return fail(reader.error("name", names.error().what, names.error().hint));
   NodeSpec node = TRY(read_node(reader));
   node.devices = TRY(read_devices(reader));
   const std::vector<Domain> domains = TRY(read_domains(reader));
   devices_ += node.devices.size() * names->size();
+  labels_ += (node.labels.all().size() + domains.size()) * names->size();
+  if (labels_ > labels_per_file) {
+    return fail(reader.error(
+        "name", fmt::format("the nodes of the file have {} labels; at most {} are read", labels_,
+                            labels_per_file)));
+  }
   if (devices_ > devices_per_file) {
     return fail(
         reader.error("name", fmt::format("the file describes {} devices; at most {} are read",

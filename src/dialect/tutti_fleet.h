@@ -40,6 +40,7 @@ class NodeReader {
   const Catalog* catalog_;
   std::map<std::string, std::uint64_t, std::less<>> domains_;  ///< Used so far, by label.
   std::size_t devices_ = 0;
+  std::size_t labels_ = 0;  ///< Of all nodes together.
 };
 
 /// `[zone, rack]`, or several trees by name.

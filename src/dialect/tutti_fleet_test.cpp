@@ -159,6 +159,12 @@ TEST(TuttiFleetTest, RefusesWrongNumbers) {
             "hint:  one for each device, or a single number for all\n");
   EXPECT_EQ(refused("nodes: [{name: n, devices: [{model: a, parent: 1}]}]"),
             "error: 1:28: nodes[0].devices: parent 1 is none of the 1 devices\n");
+  EXPECT_EQ(refused("nodes: [{name: n, devices: [{model: a, parent: 1}, {model: a, parent: 0}]}]"),
+            "error: 1:28: nodes[0].devices: parent 1 is itself a slice of a device\n"
+            "hint:  parents count the devices of the node from 0; a whole card has none\n");
+  EXPECT_EQ(refused("nodes: [{name: n, gpus: 0.5xT4}]"),
+            "error: 1:25: nodes[0].gpus: \"0.5xT4\" is no number of cards of a model\n"
+            "hint:  for example: 8xA100-80G\n");
   EXPECT_EQ(refused("nodes: [{name: \"n[0-999999]\", gpus: 8xL4}]"),
             "error: 1:16: nodes[0].name: the file describes 8000000 devices; at most 4000000 are "
             "read\n");

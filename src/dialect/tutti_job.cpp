@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <set>
 
 #include "base/limits.h"
 #include "dialect/names.h"
+#include "dialect/tutti.h"
 #include "dialect/tutti_read.h"
 #include "model/resources.h"
 
@@ -55,10 +57,10 @@ Result<std::vector<RoleSpec>> read_roles(Reader& reader, const Inherited& from) 
   }
   auto roles = TRY(reader.list("roles", [&](Reader& inner) { return read_role(inner, from); }));
   if (roles.empty()) return fail(reader.error("roles", "the list is empty"));
-  for (std::size_t at = 1; at < roles.size(); ++at) {
-    const auto before = std::span(roles).first(at);
-    if (std::ranges::find(before, roles[at].name, &RoleSpec::name) == before.end()) continue;
-    return fail(reader.error("roles", fmt::format("two roles are called \"{}\"", roles[at].name)));
+  std::set<std::string_view> names;
+  for (const RoleSpec& role : roles) {
+    if (names.insert(role.name).second) continue;
+    return fail(reader.error("roles", fmt::format("two roles are called \"{}\"", role.name)));
   }
   return roles;
 }
@@ -121,13 +123,16 @@ std::uint64_t roles_of(const std::vector<GangSpec>& gangs) {
 
 Result<std::vector<std::string>> names_of(Reader& reader, std::size_t room) {
   const std::string pattern = TRY(reader.required_text("name"));
+  if (room == 0) {
+    return fail(reader.error("name", fmt::format("a file has at most {} jobs", jobs_per_file)));
+  }
   Result<std::vector<std::string>> names = expand_names(pattern, room);
   if (!names) return fail(reader.error("name", names.error().what, names.error().hint));
   const auto copies = TRY(reader.optional_integer("copies", 1));
   if (!copies) return names;
   if (*copies > static_cast<std::int64_t>(room / names->size())) {
-    return fail(
-        reader.error("copies", fmt::format("{} jobs; the file has room for {}", *copies, room)));
+    return fail(reader.error(
+        "copies", fmt::format("{} jobs; the file has room for {}", *copies, room / names->size())));
   }
   std::vector<std::string> out;
   for (const std::string& name : *names) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <optional>
 
 #include "base/limits.h"
@@ -127,8 +128,31 @@ Error at_value(Error error, const std::string& path, const Value& value) {
   return error;
 }
 
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc{} && end == text.data() + text.size();
+  if (!whole || text.starts_with('-')) return std::nullopt;
+  return value;
+}
+
 std::span<const Value> one_or_many(const Value& value) {
   return value.is(Kind::list) ? value.items() : std::span(&value, 1);
+}
+
+Result<void> check_width(std::span<const Value::Member> members, const std::string& path) {
+  for (const Value::Member& member :
+       members.first(std::min(members.size(), limits::names_per_map))) {
+    if (!member.key.empty()) continue;
+    return fail(Error{Code::invalid, path + ": a name is empty", member.place.text(),
+                      "give it one, or leave it out"});
+  }
+  if (members.size() <= limits::names_per_map) return {};
+  return fail(Error{
+      Code::limit,
+      fmt::format("{}: {} names; at most {} are read", path, members.size(), limits::names_per_map),
+      members[limits::names_per_map].place.text(),
+      {}});
 }
 
 Result<std::string> read_name(Reader& reader, std::string_view field) {
@@ -156,6 +180,7 @@ Result<std::vector<NamedAmount>> read_amounts(Reader& reader, std::vector<NamedA
     const std::string path = reader.path_of("resources");
     Result<std::span<const Value::Member>> members = others->as_map();
     if (!members) return fail(at_value(std::move(members).error(), path, *others));
+    TRY(check_width(*members, path));
     for (const Value::Member& member : *members) {
       if (std::ranges::find(own_fields, member.key) != own_fields.end()) {
         return fail(Error{Code::invalid,
@@ -177,6 +202,7 @@ Result<std::vector<NamedAmount>> read_amount_map(Reader& reader, std::string_vie
   if (value == nullptr) return out;
   Result<std::span<const Value::Member>> members = value->as_map();
   if (!members) return fail(at_value(std::move(members).error(), reader.path_of(field), *value));
+  TRY(check_width(*members, reader.path_of(field)));
   for (const Value::Member& member : *members) {
     Result<std::int64_t> amount = amount_of(member.key, member.value);
     if (!amount) {
@@ -189,9 +215,12 @@ Result<std::vector<NamedAmount>> read_amount_map(Reader& reader, std::string_vie
 }
 
 Result<Labels> read_labels(Reader& reader, std::string_view field) {
-  Labels labels;
-  for (const auto& [key, value] : TRY(reader.text_map(field))) labels.set(key, value);
-  return labels;
+  std::vector<Label> labels;
+  for (auto& [key, value] : TRY(reader.text_map(field))) {
+    if (key.empty()) return fail(reader.error(field, "a key is empty", "every label has a key"));
+    labels.push_back({std::move(key), std::move(value)});
+  }
+  return Labels(std::move(labels));
 }
 
 Result<Closeness> read_closeness(Reader& reader) {

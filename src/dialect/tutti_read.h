@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,8 +27,14 @@ Result<std::vector<Value>> documents_of(std::string_view yaml, std::string_view 
 /// Puts the path in front of an error, and the place of `value` where it has none.
 Error at_value(Error error, const std::string& path, const Value& value);
 
+/// "8", and nothing but digits; nullopt also for what no int64 holds.
+std::optional<std::int64_t> whole_number(std::string_view text);
+
 /// The items of a list, or the value itself as the only one: "gpus: 8xL4", "gpus: [8xL4, 1xT4]".
 std::span<const Value> one_or_many(const Value& value);
+
+/// A map of resources or attributes has names, and not more of them than anything can use.
+Result<void> check_width(std::span<const Value::Member> members, const std::string& path);
 
 /// A name within its limits, absent or read.
 Result<std::string> read_name(Reader& reader, std::string_view field);
@@ -41,6 +48,7 @@ Result<std::vector<NamedAmount>> read_amounts(Reader& reader, std::vector<NamedA
 /// One map of amounts by name, with the units of their names: a queue's `limit`.
 Result<std::vector<NamedAmount>> read_amount_map(Reader& reader, std::string_view field);
 
+/// Labels by key, or whatever else is text by name. O(n log n).
 Result<Labels> read_labels(Reader& reader, std::string_view field);
 
 /// `{zone: a, rack: [r1, r2], gen: {greater: 3, exists: true}}`: all must hold.

@@ -108,7 +108,7 @@ std::unexpected<Error> too_many(std::int64_t count) {
 Result<DeviceRequest> request_of_text(std::string_view text, const Catalog* catalog) {
   DeviceRequest request;
   const std::size_t cross = std::min(text.find('x'), text.size());
-  const Result<std::int64_t> count = parse_quantity(text.substr(0, cross));
+  const auto count = whole_number(text.substr(0, cross));
   if (!count || cross + 1 >= text.size() || text.find('"') != std::string_view::npos) {
     return fail(Code::invalid, fmt::format("{} is no number of cards of a model", quote(text)),
                 "for example: 2, 0.5 or 8xA100-80G");
@@ -193,10 +193,20 @@ Result<StackRequirement> stack_of(std::string_view text) {
               "for example: cuda >= 12.2; operators are >=, == and <");
 }
 
+Result<void> check_protocol(std::string_view word) {
+  constexpr std::array<std::string_view, 3> known{"TCP", "UDP", "SCTP"};
+  if (std::ranges::find(known, word) != known.end()) return {};
+  return fail(Code::invalid, fmt::format("{} is no protocol", quote(word)),
+              did_you_mean(word, known));
+}
+
 Result<HostPort> read_port_map(Reader& reader) {
   HostPort port;
   port.port = static_cast<std::uint16_t>(TRY(reader.required_integer("port", 1, 65'535)));
   port.protocol = TRY(reader.optional_text("protocol")).value_or("TCP");
+  if (Result<void> good = check_protocol(port.protocol); !good) {
+    return fail(reader.error("protocol", good.error().what, good.error().hint));
+  }
   port.ip = TRY(reader.optional_text("ip")).value_or("");
   return port;
 }
@@ -212,11 +222,12 @@ Result<HostPort> port_of(const Value& value) {
   const std::size_t slash = std::min(text.find('/'), text.size());
   HostPort port;
   if (slash < text.size()) port.protocol = text.substr(slash + 1);
-  const Result<std::int64_t> number = parse_quantity(text.substr(0, slash), Sign::any);
-  if (!number || *number < 1 || *number > 65'535 || port.protocol.empty()) {
+  const auto number = whole_number(std::string_view(text).substr(0, slash));
+  if (!number || *number < 1 || *number > 65'535) {
     return fail(Code::invalid, fmt::format("{} is no port", quote(text)),
                 "1 to 65535, as in 8080 or 53/UDP");
   }
+  TRY(check_protocol(port.protocol));
   port.port = static_cast<std::uint16_t>(*number);
   return port;
 }

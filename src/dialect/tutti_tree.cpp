@@ -17,10 +17,21 @@
 namespace tutti {
 namespace {
 
+/// Of one tree, and trees of one file; data centres have fewer than ten.
+constexpr std::size_t levels_max = 64;
+
 Result<TreeSpec> tree_of(std::string name, const Value& value, const std::string& path) {
   TreeSpec tree{.name = std::move(name), .levels = {}};
   Result<std::span<const Value>> items = value.as_list();
   if (!items) return fail(at_value(std::move(items).error(), path, value));
+  if (items->size() > levels_max) {
+    return fail(
+        at_value({Code::limit,
+                  fmt::format("{} levels; at most {} are possible", items->size(), levels_max),
+                  {},
+                  {}},
+                 path, value));
+  }
   for (const Value& item : *items) {
     Result<std::string_view> level = item.as_text();
     if (!level) return fail(at_value(std::move(level).error(), path, item));
@@ -197,6 +208,10 @@ Result<std::vector<TreeSpec>> read_topology(Reader& reader) {
   if (!value->is(Kind::map)) {
     trees.push_back(TRY(tree_of("topology", *value, path)));
     return trees;
+  }
+  if (value->members().size() > levels_max) {
+    return fail(reader.error("topology", fmt::format("{} trees; at most {} are possible",
+                                                     value->members().size(), levels_max)));
   }
   for (const Value::Member& member : value->members()) {
     trees.push_back(TRY(tree_of(member.key, member.value, path + "." + member.key)));

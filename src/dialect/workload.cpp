@@ -75,6 +75,12 @@ std::string size_name(const JobSpec& spec) {
   return std::to_string(shape.devices.front().count);
 }
 
+std::uint64_t tasks_of(const JobSpec& spec) {
+  std::uint64_t sum = 0;
+  each_role(spec, [&sum](const RoleSpec&, std::uint64_t tasks) { sum += tasks; });
+  return sum;
+}
+
 std::int64_t gpu_milli_of(const JobSpec& spec) {
   std::int64_t sum = 0;
   each_role(spec, [&](const RoleSpec& role, std::uint64_t tasks) {
@@ -104,6 +110,10 @@ void keep_selected_labels(std::span<const std::shared_ptr<JobSpec>> jobs) {
   std::vector<std::shared_ptr<const GangSpec>> old;
   for (const auto& job : jobs) {
     for (auto& gang : job->gangs) {
+      if (gang.use_count() == 1) {  // Nobody shares it: the old one goes at once.
+        gang = with_labels(*gang, job->space, selected);
+        continue;
+      }
       auto& fresh = done[{gang.get(), job->space}];
       if (!fresh) {
         old.push_back(gang);  // Its address is a key until the end.

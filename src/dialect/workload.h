@@ -48,6 +48,9 @@ struct Skipped {
 /// task.
 std::string size_name(const JobSpec& spec);
 
+/// Tasks of all its gangs.
+std::uint64_t tasks_of(const JobSpec& spec);
+
 /// ‰ of devices that all tasks of a job ask for together, by their first alternatives.
 std::int64_t gpu_milli_of(const JobSpec& spec);
 

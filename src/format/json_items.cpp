@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -17,6 +18,13 @@ constexpr std::size_t key_max = std::size_t{64} << 10U;
 constexpr std::string_view spaces = " \t\r\n";
 constexpr int end_of_input = -1;
 
+/// The characters that matter to where a list or an object ends.
+constexpr std::array<bool, 256> steers = [] {
+  std::array<bool, 256> out{};
+  for (const unsigned char c : {'"', '{', '}', '[', ']'}) out[c] = true;
+  return out;
+}();
+
 /// Finds the end of one value by its quotes and brackets, across any number of pieces.
 class ValueScanner {
  public:
@@ -30,25 +38,27 @@ class ValueScanner {
 
  private:
   std::size_t in_text(std::string_view piece, std::size_t from) {
-    std::size_t at = from;
-    for (; at < piece.size() && inside_; ++at) {
-      const char c = piece[at];
-      if (escaped_) {
-        escaped_ = false;
-      } else if (c == '\\') {
-        escaped_ = true;
-      } else if (c == '"') {
-        inside_ = false;
-        done_ = depth_ == 0;
-      }
+    if (escaped_) {
+      escaped_ = false;
+      return 1;
     }
-    return at - from;
+    const std::size_t quote = std::min(piece.find('"', from), piece.size());
+    const std::size_t escape = piece.substr(0, quote).find('\\', from);
+    if (escape != piece.npos) {
+      escaped_ = true;
+      return escape + 1 - from;
+    }
+    if (quote == piece.size()) return quote - from;
+    inside_ = false;
+    done_ = depth_ == 0;
+    return quote + 1 - from;
   }
 
   std::size_t outside(std::string_view piece, std::size_t from) {
     std::size_t at = from;
     for (; at < piece.size(); ++at) {
       const char c = piece[at];
+      if (depth_ > 0 && !steers[static_cast<unsigned char>(c)]) continue;
       if (c == '"') {
         inside_ = true;
         return at + 1 - from;

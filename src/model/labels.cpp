@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <utility>
 
 namespace tutti {
 namespace {
@@ -46,8 +47,15 @@ bool holds(const Requirement& requirement, const std::string* label) {
 
 }  // namespace
 
-Labels::Labels(const std::vector<Label>& labels) {
-  for (const Label& label : labels) set(label.key, label.value);
+Labels::Labels(std::vector<Label> labels) : labels_(std::move(labels)) {
+  std::ranges::stable_sort(labels_, {}, &Label::key);
+  std::size_t kept = 0;
+  for (std::size_t at = 0; at < labels_.size(); ++at) {
+    if (at + 1 < labels_.size() && labels_[at + 1].key == labels_[at].key) continue;
+    if (kept != at) labels_[kept] = std::move(labels_[at]);
+    ++kept;
+  }
+  labels_.resize(kept);
 }
 
 const std::string* Labels::find(std::string_view key) const {

@@ -20,7 +20,7 @@ class Labels {
  public:
   Labels() = default;
   /// Later duplicates of a key win, as in a map.
-  explicit Labels(const std::vector<Label>& labels);
+  explicit Labels(std::vector<Label> labels);
 
   /// The value of `key`, or null.
   const std::string* find(std::string_view key) const;

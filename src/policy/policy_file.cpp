@@ -2,7 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,6 +49,27 @@ Result<void> read_target(Reader& reader, PolicyRecipe& recipe) {
   return {};
 }
 
+Result<void> check_policy_name(const Reader& reader, std::string_view name) {
+  if (name.empty() || name.size() > limits::name_length) {
+    return fail(reader.error("name", fmt::format("a name has 1 to {} characters, this one {}",
+                                                 limits::name_length, name.size())));
+  }
+  const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  if (std::ranges::none_of(name, control)) return {};
+  return fail(reader.error("name", fmt::format("{} has a control character", quote(name))));
+}
+
+/// The weight says how much a score counts; twice the same score would be two weights.
+Result<void> check_scores(const Reader& reader, const PolicyRecipe& recipe) {
+  std::set<std::string_view> names;
+  for (const ScoreRecipe& score : recipe.scores) {
+    if (names.insert(score.name).second) continue;
+    return fail(reader.error("scores", fmt::format("score {} appears twice", quote(score.name)),
+                             "give it a larger weight instead"));
+  }
+  return {};
+}
+
 Result<PolicyRecipe> read_policy(Reader& reader) {
   constexpr std::array<Choice<AlternativeChoice>, 2> words{
       {{"in_order", AlternativeChoice::in_order}, {"by_score", AlternativeChoice::by_score}}};
@@ -57,15 +80,14 @@ Result<PolicyRecipe> read_policy(Reader& reader) {
   }
   PolicyRecipe recipe;
   recipe.name = TRY(reader.required_text("name"));
-  if (recipe.name.empty() || recipe.name.size() > limits::name_length) {
-    return fail(
-        reader.error("name", fmt::format("a name has 1 to {} characters", limits::name_length)));
-  }
+  TRY(check_policy_name(reader, recipe.name));
   recipe.scores = TRY(reader.list("scores", read_score));
   recipe.device_score = TRY(reader.optional_text("devices")).value_or("");
   TRY(read_target(reader, recipe));
   recipe.alternatives =
       TRY(reader.optional_choice("alternatives", choices)).value_or(recipe.alternatives);
+  TRY(reader.done());  // A field that is misspelt explains what is missing.
+  TRY(check_scores(reader, recipe));
   if (Result<void> good = check_recipe(recipe); !good) {
     // The whole recipe is what is checked, so the error stands where its scores do.
     Error error = std::move(good).error();

@@ -14,9 +14,11 @@
 #include <vector>
 
 #include "dialect/tutti.h"
+#include "format/quantity.h"
 #include "format/text.h"
 #include "model/catalog.h"
 #include "policy/policy_file.h"
+#include "sim/snapshot.h"
 
 namespace tutti {
 namespace {
@@ -24,6 +26,8 @@ namespace {
 constexpr std::size_t chunk = std::size_t{1} << 20;
 constexpr std::size_t head_size = std::size_t{1} << 16;
 constexpr std::size_t neighbours_max = 10'000;
+/// Of a text that is held as a whole; dumps of Kubernetes are not.
+constexpr std::size_t text_bytes_max = std::size_t{512} << 20;
 
 std::unexpected<Error> system_error(const std::string& path, std::string_view doing) {
   return fail({.code = Code::io,
@@ -83,6 +87,17 @@ std::string_view trimmed(std::string_view text) {
   }
 }
 
+/// Whether `key` stands there as a key, with this behind its colon.
+bool has_key(std::string_view text, std::string_view key, std::string_view value) {
+  for (std::size_t at = text.find(key); at != text.npos; at = text.find(key, at + 1)) {
+    std::size_t next = text.find_first_not_of(" \t\r\n", at + key.size());
+    if (next == text.npos || text[next] != ':') continue;
+    next = text.find_first_not_of(" \t\r\n", next + 1);
+    if (next == text.npos || text.substr(next).starts_with(value)) return true;
+  }
+  return false;
+}
+
 bool has_line(std::string_view text, std::string_view start) {
   if (text.starts_with(start)) return true;
   return text.find("\n" + std::string(start)) != text.npos;
@@ -94,8 +109,9 @@ Result<T> located(Result<T> result, const std::string& path) {
   return fail(std::move(result).error().at(path));
 }
 
-Result<Descriptor> open_file(const std::string& path) {
-  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+/// Blocks for nothing: a pipe that nobody writes into is empty.
+Result<Descriptor> open_file(const std::string& path, bool only_regular) {
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) {
     const bool missing = errno == ENOENT;
     std::unexpected<Error> error = system_error(path, "read");
@@ -108,6 +124,13 @@ Result<Descriptor> open_file(const std::string& path) {
     errno = EISDIR;
     return system_error(path, "read");
   }
+  if (only_regular && !S_ISREG(about.st_mode)) {
+    return fail({.code = Code::io,
+                 .what = "cannot read: not a file, and it has to be read more than once",
+                 .where = path,
+                 .hint = "save it to a file first"});
+  }
+  ::fcntl(file.get(), F_SETFL, O_RDONLY);
   return file;
 }
 
@@ -134,17 +157,52 @@ Result<void> read_up_to(const Descriptor& file, const std::string& path, std::si
   return {};
 }
 
-/// Where bytes go first. A device or a pipe must not be replaced by a file; a folder is left for
-/// open to refuse.
-struct Target {
+Result<std::string> read_all(const Descriptor& file, const std::string& path, std::string text) {
+  TRY(read_up_to(file, path, text_bytes_max + 1, text));
+  if (text.size() <= text_bytes_max) return text;
+  return fail({.code = Code::limit,
+               .what = "more than " + bytes_text(text_bytes_max),
+               .where = path,
+               .hint = "split it; only kubectl get ... -o json may be larger"});
+}
+
+/// Where bytes go first: a fresh file beside the target, which is then renamed. What is no regular
+/// file, such as a pipe, must not be replaced by one; a folder is left for open to refuse.
+struct Output {
+  std::string target;  ///< Behind links.
   std::string path;
-  bool renamed = true;
+  Descriptor file;
+  bool renamed() const { return path != target; }
 };
 
-Target target_of(const std::string& path) {
+/// A file of a name that nothing has yet, with the rights that the target has or would get.
+Result<Output> open_beside(const std::string& target, const struct stat* about,
+                           const std::string& path) {
+  if (about != nullptr && ::access(target.c_str(), W_OK) != 0) return system_error(path, "write");
+  const std::string stem = target + "." + std::to_string(::getpid());
+  for (int number = 0;; ++number) {
+    std::string name = stem + "-" + std::to_string(number) + ".part";
+    Descriptor file(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (file.get() < 0 && errno == EEXIST) continue;
+    if (file.get() < 0) return system_error(path, "write");
+    if (about != nullptr) ::fchmod(file.get(), about->st_mode & 0777);
+    return Output{target, std::move(name), std::move(file)};
+  }
+}
+
+Result<Output> open_output(const std::string& path) {
+  std::error_code ignored;
+  const std::string target = std::filesystem::weakly_canonical(path, ignored).string();
   struct stat about{};
-  const bool in_place = ::stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode);
-  return in_place ? Target{path, false} : Target{path + ".part", true};
+  const bool there = ::stat(path.c_str(), &about) == 0;
+  if (!there || S_ISREG(about.st_mode)) {
+    return open_beside(target.empty() ? path : target, there ? &about : nullptr, path);
+  }
+  // A pipe that nobody reads is an error, not a reason to wait.
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) return system_error(path, "write");
+  ::fcntl(file.get(), F_SETFL, O_WRONLY);
+  return Output{path, path, std::move(file)};
 }
 
 /// A file whose start has been read, to know what it is.
@@ -154,11 +212,7 @@ struct Opened {
   std::string head;
   FileFormat format = FileFormat::tutti;
 
-  Result<std::string> all() {
-    std::string text = std::move(head);
-    TRY(read_up_to(file, path, text.max_size(), text));
-    return text;
-  }
+  Result<std::string> all() { return read_all(file, path, std::move(head)); }
   /// REQUIRES: lives longer than the source.
   Source source() {
     return [this, at = std::size_t{0}](std::span<char> room) mutable -> Result<std::size_t> {
@@ -172,7 +226,7 @@ struct Opened {
 };
 
 Result<Opened> open_known(const std::string& path) {
-  Opened opened{.path = path, .file = TRY(open_file(path)), .head = {}};
+  Opened opened{.path = path, .file = TRY(open_file(path, true)), .head = {}};
   TRY(read_up_to(opened.file, path, head_size, opened.head));
   if (trimmed(opened.head).empty() && opened.head.size() < head_size) {
     return fail({.code = Code::invalid, .what = "the file is empty", .where = path, .hint = {}});
@@ -198,7 +252,8 @@ std::unexpected<Error> wrong_format(const Opened& opened, std::string_view wante
       error.hint = "kubectl get nodes,pods -A -o json > cluster.json";
       break;
     default:
-      error.what = "this is no " + std::string(wanted) + " that can be read";
+      error.what = "this is no " + std::string(wanted) +
+                   " that can be read: " + quote(first_line(trimmed(opened.head)));
       error.where += ":1:1";
       error.hint = "known: Tutti's YAML, openb CSV, and kubectl get nodes,pods -A -o json";
   }
@@ -211,41 +266,61 @@ Result<Snapshot> snapshot_of(Opened& opened, const Catalog& catalog, Skipped& sk
   return located(std::move(snapshot), opened.path);
 }
 
+enum class Wanted : std::uint8_t { nodes, pods };
+
+/// Refuses a dump without what is wanted of it: it would simulate nothing.
+Result<Snapshot> complete(Snapshot snapshot, const std::string& path, Wanted wanted) {
+  const bool nodes = wanted == Wanted::nodes;
+  if (!(nodes ? snapshot.fleet.nodes.empty() : snapshot.workload.jobs.empty())) return snapshot;
+  return fail({.code = Code::invalid,
+               .what = nodes ? "the dump has no nodes" : "the dump has no pods that wait or run",
+               .where = path,
+               .hint = "kubectl get nodes,pods -A -o json > cluster.json"});
+}
+
 }  // namespace
 
 Result<std::string> read_file(const std::string& path) {
-  const Descriptor file = TRY(open_file(path));
-  std::string text;
-  TRY(read_up_to(file, path, text.max_size(), text));
-  return text;
+  return read_all(TRY(open_file(path, false)), path, {});
 }
 
 Result<void> check_writable(const std::string& path) {
-  const Target target = target_of(path);
-  const Descriptor file(::open(target.path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
-  if (file.get() < 0) return system_error(path, "write");
-  if (target.renamed) ::unlink(target.path.c_str());
+  struct stat about{};
+  const bool there = ::stat(path.c_str(), &about) == 0;
+  // Whoever reads a pipe would take an open and a close for the end.
+  if (there && (S_ISFIFO(about.st_mode) || S_ISSOCK(about.st_mode))) return {};
+  const Output output = TRY(open_output(path));
+  if (output.renamed()) ::unlink(output.path.c_str());
   return {};
 }
 
 Result<void> write_file(const std::string& path, std::string_view text) {
-  const Target target = target_of(path);
-  Descriptor file(::open(target.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (file.get() < 0) return system_error(path, "write");
+  Output output = TRY(open_output(path));
   const auto give_up = [&] {
     const auto error = system_error(path, "write");
-    if (target.renamed) ::unlink(target.path.c_str());
+    if (output.renamed()) ::unlink(output.path.c_str());
     return error;
   };
   while (!text.empty()) {
-    const ssize_t count = ::write(file.get(), text.data(), text.size());
+    const ssize_t count = ::write(output.file.get(), text.data(), text.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return give_up();
     text.remove_prefix(static_cast<std::size_t>(count));
   }
-  if (::close(file.release()) != 0) return give_up();
-  if (target.renamed && ::rename(target.path.c_str(), path.c_str()) != 0) return give_up();
+  if (::close(output.file.release()) != 0) return give_up();
+  if (output.renamed() && ::rename(output.path.c_str(), output.target.c_str()) != 0) {
+    return give_up();
+  }
   return {};
+}
+
+bool same_file(const std::string& a, const std::string& b) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const fs::file_status status = fs::status(a, ignored);
+  if (fs::exists(status)) return fs::is_regular_file(status) && fs::equivalent(a, b, ignored);
+  const fs::path whole = fs::weakly_canonical(fs::absolute(a, ignored), ignored);
+  return whole == fs::weakly_canonical(fs::absolute(b, ignored), ignored);
 }
 
 FileFormat format_of(std::string_view head) {
@@ -255,12 +330,11 @@ FileFormat format_of(std::string_view head) {
   if (line.starts_with("sn,")) return FileFormat::openb_nodes;
   if (line.starts_with("name,cpu_milli,")) return FileFormat::openb_pods;
   if (text.front() == '{' || text.front() == '[') {
-    const bool objects =
-        text.find("\"apiVersion\"") != text.npos || text.find("\"items\"") != text.npos;
+    const bool objects = has_key(text, "\"apiVersion\"", "\"") || has_key(text, "\"items\"", "[");
     return objects ? FileFormat::kubernetes : FileFormat::tutti;
   }
   if (has_line(text, "apiVersion:")) return FileFormat::kubernetes_yaml;
-  const bool table = line.find(',') != line.npos && line.find(':') == line.npos;
+  const bool table = line.find_first_of(",;\t") != line.npos && line.find(':') == line.npos;
   return table ? FileFormat::other_table : FileFormat::tutti;
 }
 
@@ -273,7 +347,7 @@ Result<FleetFile> load_fleet(const std::string& path, Skipped& skipped) {
     case FileFormat::openb_nodes:
       return located(read_openb_nodes(TRY(opened.all()), stem(path), skipped), path);
     case FileFormat::kubernetes:
-      return TRY(snapshot_of(opened, catalog, skipped)).fleet;
+      return TRY(complete(TRY(snapshot_of(opened, catalog, skipped)), path, Wanted::nodes)).fleet;
     case FileFormat::tutti:
       return located(parse_fleet(TRY(opened.all()), stem(path), &catalog), path);
     default:
@@ -288,7 +362,7 @@ Result<Workload> load_workload(const std::string& path, Skipped& skipped) {
     case FileFormat::openb_pods:
       return located(read_openb_pods(TRY(opened.all()), stem(path), skipped), path);
     case FileFormat::kubernetes:
-      return TRY(snapshot_of(opened, catalog, skipped)).workload;
+      return TRY(complete(TRY(snapshot_of(opened, catalog, skipped)), path, Wanted::pods)).workload;
     case FileFormat::tutti:
       return located(parse_workload(TRY(opened.all()), stem(path), &catalog), path);
     default:
@@ -300,21 +374,9 @@ Result<Snapshot> load_snapshot(const std::string& path, Skipped& skipped) {
   Opened opened = TRY(open_known(path));
   const Catalog catalog = TRY(Catalog::builtin());
   if (opened.format != FileFormat::kubernetes) return wrong_format(opened, "Kubernetes dump");
-  return snapshot_of(opened, catalog, skipped);
+  Snapshot snapshot = TRY(snapshot_of(opened, catalog, skipped));
+  return complete(TRY(complete(std::move(snapshot), path, Wanted::nodes)), path, Wanted::pods);
 }
-
-namespace {
-
-/// Refuses what a policy file may say, but the simulator does not do yet.
-Result<void> in_effect(const PolicyRecipe& recipe) {
-  if (recipe.alternatives != AlternativeChoice::in_order) {
-    return fail(Code::unsupported, "\"alternatives: by_score\" has no effect yet",
-                "leave it out: alternatives are then tried in order");
-  }
-  return {};
-}
-
-}  // namespace
 
 Result<PolicyRecipe> load_policy(const std::string& name_or_path) {
   Result<PolicyRecipe> builtin = builtin_policy(name_or_path);
@@ -330,7 +392,12 @@ Result<PolicyRecipe> load_policy(const std::string& name_or_path) {
   const std::string text = TRY(read_file(name_or_path));
   PolicyRecipe recipe = TRY(located(parse_policy(text), name_or_path));
   recipe.name = stem(name_or_path);
-  TRY(located(in_effect(recipe), name_or_path));
+  if (recipe.name == present_policy) {
+    return fail({.code = Code::invalid,
+                 .what = "a policy is called as its file, and present is what a dump records",
+                 .where = name_or_path,
+                 .hint = "rename the file"});
+  }
   return recipe;
 }
 

@@ -16,14 +16,17 @@
 
 namespace tutti {
 
-/// The whole file. Errors name the path and the system's reason.
+/// The whole file, at most 512 MiB. Errors name the path and the system's reason.
 Result<std::string> read_file(const std::string& path);
 
-/// All of `text`, or nothing: written beside the target first, then renamed. What is no regular
-/// file, such as a pipe, is written as it is.
+/// All of `text`, or nothing: written beside the target first, then renamed. Links are followed;
+/// what is no regular file, such as a pipe, is written as it is.
 Result<void> write_file(const std::string& path, std::string_view text);
 /// Could `write_file` begin? Ask before work whose result would be lost.
 Result<void> check_writable(const std::string& path);
+
+/// Do both paths mean one regular file, also one that does not exist yet?
+bool same_file(const std::string& a, const std::string& b);
 
 enum class FileFormat : std::uint8_t {
   openb_nodes,      ///< CSV that starts with sn,cpu_milli,...

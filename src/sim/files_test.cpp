@@ -49,6 +49,10 @@ TEST(FormatTest, IsFoundInTheContent) {
   EXPECT_EQ(format_of("jobs: [{name: a, cpu: 1}]"), FileFormat::tutti);
   EXPECT_EQ(format_of("name,gpus\na,1\n"), FileFormat::other_table);
   EXPECT_EQ(format_of("# nothing"), FileFormat::tutti);
+  EXPECT_EQ(format_of("{\"items\" : [{}]}"), FileFormat::kubernetes);
+  EXPECT_EQ(format_of("{\"jobs\": [{\"labels\": {\"items\": \"3\"}}]}"), FileFormat::tutti);
+  EXPECT_EQ(format_of("{\"jobs\": [{\"name\": \"items\"}]}"), FileFormat::tutti);
+  EXPECT_EQ(format_of("sn;cpu_milli;gpu\n"), FileFormat::other_table);
 }
 
 TEST_F(FilesTest, ReadsEveryKindOfFleet) {
@@ -139,10 +143,6 @@ TEST_F(FilesTest, PoliciesMayLearnTheirMix) {
       load_policy(put("l.yaml", "policy: 1\nname: x\nscores: [{name: fgd}]\ntarget: learned\n"));
   ASSERT_TRUE(learned.has_value()) << learned.error().text();
   EXPECT_TRUE(learned->learn_mix);
-  const auto later = load_policy(
-      put("a.yaml", "policy: 1\nname: x\nscores: [{name: fgd}]\nalternatives: by_score\n"));
-  ASSERT_FALSE(later.has_value());
-  EXPECT_EQ(later.error().code, Code::unsupported);
 }
 
 TEST_F(FilesTest, WritesAllOrNothing) {
@@ -155,6 +155,51 @@ TEST_F(FilesTest, WritesAllOrNothing) {
   std::size_t files = 0;
   for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator(folder_)) ++files;
   EXPECT_EQ(files, 1U) << "something half written was left";
+}
+
+TEST_F(FilesTest, WritingFollowsLinksAndKeepsRights) {
+  namespace fs = std::filesystem;
+  put("target", "old");
+  fs::permissions(path("target"), fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink("target", path("link"));
+  put("link.part", "of somebody else");
+  ASSERT_TRUE(check_writable(path("link")).has_value());
+  ASSERT_TRUE(write_file(path("link"), "new").has_value());
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_EQ(read_file(path("target")).value(), "new");
+  EXPECT_EQ(read_file(path("link.part")).value(), "of somebody else");
+  EXPECT_EQ(fs::status(path("target")).permissions(),
+            fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST_F(FilesTest, OneFileHasManyPaths) {
+  namespace fs = std::filesystem;
+  put("a", "x");
+  put("b", "x");
+  fs::create_hard_link(path("a"), path("hard"));
+  EXPECT_TRUE(same_file(path("a"), path("a")));
+  EXPECT_TRUE(same_file(path("./a"), path("a")));
+  EXPECT_TRUE(same_file(path("hard"), path("a")));
+  EXPECT_FALSE(same_file(path("a"), path("b")));
+  EXPECT_TRUE(same_file(path("none"), path("./none"))) << "both would become one file";
+  EXPECT_FALSE(same_file(path("none"), path("a")));
+  EXPECT_FALSE(same_file("/dev/null", "/dev/null")) << "it is no file";
+}
+
+TEST_F(FilesTest, ADumpMustHaveWhatIsWantedOfIt) {
+  const std::string node = R"({"kind": "Node", "metadata": {"name": "n"}})";
+  const std::string pod = R"({"kind": "Pod", "metadata": {"name": "p"}, "spec": {}})";
+  const std::string nodes = put("nodes.json", R"({"items": [)" + node + "]}");
+  const std::string pods = put("pods.json", R"({"items": [)" + pod + "]}");
+  const std::string both = put("both.json", R"({"items": [)" + node + "," + pod + "]}");
+  Skipped skipped;
+  EXPECT_TRUE(load_fleet(nodes, skipped).has_value());
+  EXPECT_TRUE(load_workload(pods, skipped).has_value());
+  EXPECT_TRUE(load_snapshot(both, skipped).has_value());
+  EXPECT_THAT(fleet_error(pods), HasSubstr("the dump has no nodes"));
+  EXPECT_THAT(load_workload(nodes, skipped).error().what, HasSubstr("no pods"));
+  EXPECT_THAT(load_snapshot(nodes, skipped).error().what, HasSubstr("no pods"));
+  EXPECT_THAT(load_snapshot(pods, skipped).error().what, HasSubstr("no nodes"));
 }
 
 TEST(FullDiskTest, IsAnErrorAndTheDeviceStays) {

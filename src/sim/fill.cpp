@@ -24,16 +24,6 @@ class EndlessBackend final : public Backend {
   std::vector<Observed> observe() override { return {}; }
 };
 
-std::uint32_t tasks_of(const JobSpec& spec) {
-  std::uint32_t tasks = 0;
-  for (const auto& gang : spec.gangs) {
-    for (const GroupSpec& group : gang->groups) {
-      for (const RoleSpec& role : group.roles) tasks += gang->copies * group.copies * role.count;
-    }
-  }
-  return tasks;
-}
-
 /// Jobs in random order, repeated or thinned out until they ask for `target` ‰ of devices.
 std::vector<const Submission*> tuned(const Workload& workload, std::int64_t target,
                                      std::uint64_t seed) {
@@ -186,10 +176,10 @@ class FillRun {
 
   /// Tasks of the job that arrived last and found no place.
   void count_failed(const JobSpec& spec) {
-    std::uint32_t placed = 0;
+    std::uint64_t placed = 0;
     for (const Action& action : plan_.actions) placed += action.task.job == JobId(next_job_ - 1);
-    if (const std::uint32_t tasks = tasks_of(spec); placed < tasks) {
-      result_.failed_before_100[size_name(spec)] += tasks - placed;
+    if (const std::uint64_t tasks = tasks_of(spec); placed < tasks) {
+      result_.failed_before_100[size_name(spec)] += static_cast<std::uint32_t>(tasks - placed);
     }
   }
 

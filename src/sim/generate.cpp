@@ -97,10 +97,29 @@ Result<std::uint32_t> weight_of(const std::vector<WeightedWord>& words, std::str
               fmt::format("the weights of {} add up to {}; 1 to 10^9 are possible", what, all));
 }
 
+/// May a model be written into YAML as it is?
+bool plain_model(std::string_view word) {
+  return !word.empty() && word.size() <= limits::name_length &&
+         std::ranges::all_of(word, [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '-' || c == '_' || c == '.' || c == '+' || c == '/';
+         });
+}
+
 /// Accelerators that a word such as "8xT4", "0.5" or "2" means, in thousandths.
 Result<std::int64_t> gpus_milli(std::string_view word) {
-  Result<std::int64_t> count = parse_fixed(word.substr(0, word.find('x')), 3);
-  if (count && *count >= 0 && *count <= 128'000) return count;
+  constexpr std::int64_t whole = DeviceRequest::whole;
+  const std::size_t cross = word.find('x');
+  const std::string_view digits = word.substr(0, cross);
+  const Result<std::int64_t> count = parse_fixed(digits, 3);
+  const bool of_model = cross != word.npos;
+  const bool part = count && *count > 0 && *count < whole && !of_model;
+  const bool several = count && *count % whole == 0 && *count <= limits::devices_per_node * whole &&
+                       (*count > 0 || digits == "0");
+  const bool plain =
+      digits.find_first_not_of(of_model ? "0123456789" : "0123456789.") == digits.npos &&
+      (!of_model || (digits != "0" && plain_model(word.substr(cross + 1))));
+  if (plain && (part || several)) return *count;
   return fail(Code::invalid, fmt::format("{} is no number of GPUs", quote(word)),
               "for example: 0, 0.5, 2 or 8xA100-80G");
 }
@@ -252,7 +271,13 @@ Result<std::string> generate_workload(const WorkloadPlan& plan) {
     if (milli > 0) out += fmt::format(", gpus: {}", gpus);
     if (tasks != "1") out += fmt::format(", tasks: {}", tasks);
     out += "}\n";
-    at = at + plan.every.draw(time);
+    const Duration gap = plan.every.draw(time);
+    if (gap.us > limits::amount - at.us) {
+      return fail(Code::limit,
+                  fmt::format("job {} of {} would arrive beyond the year 30000", job, plan.jobs),
+                  "fewer --jobs, or less time between them: --every");
+    }
+    at = at + gap;
   }
   return out;
 }

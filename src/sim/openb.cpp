@@ -6,7 +6,9 @@
 #include <tuple>
 
 #include "base/limits.h"
+#include "dialect/names.h"
 #include "format/csv.h"
+#include "format/text.h"
 
 namespace tutti {
 namespace {
@@ -14,6 +16,18 @@ namespace {
 constexpr std::int64_t mib = std::int64_t{1} << 20;
 constexpr std::int64_t amount_max = std::int64_t{1} << 38;  // MiB that still fit as bytes.
 constexpr std::int64_t devices_max = limits::devices_per_node;
+
+/// A name of its own, at its place.
+Result<std::string> name_of(const CsvReader& csv, std::string_view column,
+                            std::set<std::string, std::less<>>& names) {
+  const std::size_t index = TRY(csv.column(column));
+  std::string name(csv.text(index));
+  if (Result<void> good = check_name(name); !good) {
+    return fail(csv.error(index, good.error().what, good.error().hint));
+  }
+  if (names.insert(name).second) return name;
+  return fail(csv.error(index, quote(name) + " appears twice", "each row has a name of its own"));
+}
 
 /// Runs `row` on every line; errors beyond the allowed number end the reading.
 template <class Row>
@@ -30,7 +44,6 @@ Result<void> each_row(std::string_view text, Skipped& skipped, Row row) {
 
 Result<NodeSpec> node_of(const CsvReader& csv) {
   NodeSpec node;
-  node.name = TRY(csv.text("sn"));
   node.capacity = {{"cpu", TRY(csv.integer("cpu_milli", 0, limits::amount))},
                    {"memory", TRY(csv.integer("memory_mib", 0, amount_max)) * mib}};
   const std::int64_t count = TRY(csv.integer("gpu", 0, devices_max));
@@ -55,6 +68,9 @@ Result<PodShape> shape_of(const CsvReader& csv) {
   const std::size_t share_column = TRY(csv.column("gpu_milli"));
   if (count > 0 && share == 0) {
     return fail(csv.error(share_column, "the pod has GPUs, but asks for nothing of them"));
+  }
+  if (count == 0 && share > 0) {
+    return fail(csv.error(share_column, "the pod has no GPUs, but asks for a part of one"));
   }
   if (count > 1 && share != DeviceRequest::whole) {
     return fail(csv.error(share_column, "a pod with several GPUs must ask for all of each (1000)"));
@@ -98,8 +114,18 @@ Result<Submission> times_of(const CsvReader& csv, Submission submission) {
   const auto deleted = TRY(csv.optional_integer("deletion_time", 0, limits::amount / 1'000'000));
   submission.at = Instant{} + Duration::seconds(created);
   const std::int64_t begin = started.value_or(created);
-  submission.length = Duration::seconds(std::max<std::int64_t>(deleted.value_or(begin) - begin, 0));
+  if (deleted && *deleted < begin) {
+    return fail(
+        csv.error(TRY(csv.column("deletion_time")),
+                  std::to_string(*deleted) + " is before the start at " + std::to_string(begin)));
+  }
+  submission.length = Duration::seconds(deleted.value_or(begin) - begin);
   return submission;
+}
+
+std::unexpected<Error> no_rows(const std::string& what) {
+  return fail(Error{Code::invalid, "the table has no " + what, "1:1",
+                    "rows follow below the names of the columns"});
 }
 
 }  // namespace
@@ -109,33 +135,36 @@ Result<FleetFile> read_openb_nodes(std::string_view text, std::string name, Skip
   std::set<std::string, std::less<>> names;
   auto read = each_row(text, skipped, [&](const CsvReader& csv) -> Result<void> {
     NodeSpec node = TRY(node_of(csv));
-    if (!names.insert(node.name).second) {
-      return fail(csv.error(TRY(csv.column("sn")), "node \"" + node.name + "\" appears twice"));
-    }
+    node.name = TRY(name_of(csv, "sn", names));
     fleet.nodes.push_back(std::move(node));
     return {};
   });
   if (!read) return fail(std::move(read).error());
+  if (fleet.nodes.empty()) return no_rows("nodes");
   return fleet;
 }
 
 Result<Workload> read_openb_pods(std::string_view text, std::string name, Skipped& skipped) {
   Workload workload{.name = std::move(name)};
+  std::set<std::string, std::less<>> names;
   std::map<PodShape, std::shared_ptr<const GangSpec>> gangs;
   auto read = each_row(text, skipped, [&](const CsvReader& csv) -> Result<void> {
     const PodShape pod = TRY(shape_of(csv));
     auto& gang = gangs[pod];
     if (!gang) {
-      const RoleSpec role{.name = "task", .alternatives = {TRY(task_of(pod))}};
+      Result<TaskShape> shape = task_of(pod);
+      if (!shape) return fail(csv.error(TRY(csv.column("gpu_spec")), shape.error().what));
+      const RoleSpec role{.name = "task", .alternatives = {*std::move(shape)}};
       gang = std::make_shared<const GangSpec>(GangSpec{.groups = {{.roles = {role}}}});
     }
-    JobSpec spec{.name = std::string(TRY(csv.text("name"))), .gangs = {gang}};
+    JobSpec spec{.name = TRY(name_of(csv, "name", names)), .gangs = {gang}};
     Submission submission{.spec = std::make_shared<const JobSpec>(std::move(spec))};
     submission.gpu_milli = std::get<2>(pod) * std::get<3>(pod);
     workload.jobs.push_back(TRY(times_of(csv, std::move(submission))));
     return {};
   });
   if (!read) return fail(std::move(read).error());
+  if (workload.jobs.empty()) return no_rows("pods");
   workload.mix = mix_of(workload.jobs);
   return workload;
 }

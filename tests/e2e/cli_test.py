@@ -67,7 +67,7 @@ class CliTest(unittest.TestCase):
                 self.assertIn(f"did you mean {near}?", self.tutti(*words, code=2))
         self.assertIn("known: sim", self.tutti(code=2))
 
-    def test_bad_input_is_2_and_the_system_is_1(self):
+    def test_every_error_is_2(self):
         sim = ["sim", "--fleet", FLEET, "--workload"]
         empty = self.file("empty.yaml", "")
         bad = self.file("bad.yaml", "jobs:\n  - {name: a, gpu: 1, cpus: 3}\n")
@@ -83,9 +83,9 @@ class CliTest(unittest.TestCase):
                 ([*sim, JOBS, "--arrivals", "fill:0"], 2, "fill:1.3"),
                 ([*sim, JOBS, "--arrivals", "snapshot"], 2, "--workload"),
                 ([*sim, JOBS, "--until", "1h", "--arrivals", "fill:1"], 2, "--until"),
-                ([*sim, self.folder], 1, "Is a directory"),
-                ([*sim, self.folder / "emty.yaml"], 1, "did you mean"),
-                ([*sim, JOBS, "--json", self.folder / "no" / "x"], 1, "No such file")):
+                ([*sim, self.folder], 2, "Is a directory"),
+                ([*sim, self.folder / "emty.yaml"], 2, "did you mean"),
+                ([*sim, JOBS, "--json", self.folder / "no" / "x"], 2, "No such file")):
             with self.subTest(words=words):
                 text = self.tutti(*words, code=code)
                 self.assertTrue(text.startswith("error: "), text)
@@ -162,7 +162,7 @@ class CliTest(unittest.TestCase):
         self.assertNotIn("/*DATA*/", html)
         self.assertIn("tutti sim --fleet", html)
         if pathlib.Path("/dev/full").is_char_device():
-            self.assertIn("No space left", self.tutti(*words, "/dev/full", code=1))
+            self.assertIn("No space left", self.tutti(*words, "/dev/full", code=2))
             self.assertTrue(pathlib.Path("/dev/full").is_char_device())
         self.assertEqual(os.listdir(self.folder), ["report.html"])
 
@@ -172,7 +172,7 @@ class CliTest(unittest.TestCase):
         with open("/dev/full", "w", encoding="utf-8") as full:
             done = subprocess.run([str(PROGRAM), "catalog"], stdout=full, stderr=subprocess.PIPE,
                                   text=True, timeout=60, check=False)
-        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.returncode, 2)
         self.assertIn("No space left", done.stderr)
 
     def test_config_check(self):
