@@ -37,7 +37,9 @@ endif()
 # tutti_compile_quickly(TARGET): for code that is compiled far longer than it runs, such as tests.
 # Debug builds do not optimise it: with sanitizers that takes half the time.
 function(tutti_compile_quickly target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Debug>:-O0>)
+  if(TARGET ${target})
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Debug>:-O0>)
+  endif()
 endfunction()
 
 if(TUTTI_SANITIZE)

@@ -56,8 +56,12 @@ endfunction()
 
 # build/<preset>/tutti_read_dump, which tools/dump_memory.py runs.
 function(tutti_read_dump)
+  file(GLOB sources CONFIGURE_DEPENDS bench/read_dump/*.cpp)
+  if(NOT sources)
+    return()
+  endif()
   tutti_all_folders(folders)
-  add_executable(tutti_read_dump bench/read_dump/main.cpp)
+  add_executable(tutti_read_dump ${sources})
   target_link_libraries(tutti_read_dump PRIVATE ${folders})
   set_target_properties(tutti_read_dump PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 endfunction()
