@@ -384,11 +384,22 @@ NodeIndex Classes::best(const View& view, ShapeIndex shape) {
   return here.task.tallies.empty() ? here.index.best() : best_accepted(view, here);
 }
 
+/// Do the filters that look at others accept the node? The one that refuses is asked first from
+/// then on: it will mostly refuse the next node as well.
+bool Classes::accepted_beside_others(const View& view, Row& row, NodeIndex node) {
+  for (const Filter*& filter : row.fleet_filters) {
+    if (filter->check(row.task, view, node).ok()) continue;
+    std::swap(filter, row.fleet_filters.front());
+    return false;
+  }
+  return true;
+}
+
 /// Offers the best nodes to the filters that look at others, until they accept one.
 NodeIndex Classes::best_accepted(const View& view, Row& row) {
   refused_.clear();
   NodeIndex best = row.index.best();
-  while (best.valid() && !accepted(row.fleet_filters, row.task, view, best)) {
+  while (best.valid() && !accepted_beside_others(view, row, best)) {
     refused_.emplace_back(best, row.index.rating(best));
     row.index.set(best, ClassIndex::unfit);
     if (refused_.size() == offers_max) break;
@@ -400,13 +411,12 @@ NodeIndex Classes::best_accepted(const View& view, Row& row) {
   return best_rated(view, row, all_nodes_);
 }
 
-NodeIndex Classes::best_rated(const View& view, const Row& row,
-                              std::span<const NodeIndex> nodes) const {
+NodeIndex Classes::best_rated(const View& view, Row& row, std::span<const NodeIndex> nodes) {
   NodeIndex best;
   ClassIndex::Rating highest = ClassIndex::unfit;
   for (const NodeIndex node : nodes) {
     if (row.index.rating(node) <= highest) continue;
-    if (!accepted(row.fleet_filters, row.task, view, node)) continue;
+    if (!accepted_beside_others(view, row, node)) continue;
     highest = row.index.rating(node);
     best = node;
   }
@@ -443,7 +453,7 @@ NodeIndex Classes::scan(const View& view, Row& row, std::span<const NodeIndex> n
   seed(view, row);
   survivors_.clear();
   for (const NodeIndex node : nodes) {
-    if (passes(view, row, node) && accepted(row.fleet_filters, row.task, view, node)) {
+    if (passes(view, row, node) && accepted_beside_others(view, row, node)) {
       survivors_.push_back(node);
     }
   }

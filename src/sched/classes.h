@@ -81,7 +81,7 @@ class Classes {
     ClassIndex index;
     std::vector<const Filter*> node_filters;  ///< Those that concern the class, beside capacity.
     std::vector<const Filter*> description_filters;
-    std::vector<const Filter*> fleet_filters;  ///< Those that look at all nodes.
+    std::vector<const Filter*> fleet_filters;  ///< Those that look at all nodes, in any order.
     std::vector<const WeightedScore*> scores;
     bool tallies_stale = false;
     bool indexed = false;
@@ -119,7 +119,8 @@ class Classes {
   void index_survivors(const View& view, Row& row);
   void rate_survivors(const View& view, const Row& row);
   NodeIndex best_accepted(const View& view, Row& row);
-  NodeIndex best_rated(const View& view, const Row& row, std::span<const NodeIndex> nodes) const;
+  static bool accepted_beside_others(const View& view, Row& row, NodeIndex node);
+  static NodeIndex best_rated(const View& view, Row& row, std::span<const NodeIndex> nodes);
   static void seed(const View& view, Row& row);
   NodeIndex scan(const View& view, Row& row, std::span<const NodeIndex> nodes);
 
