@@ -289,12 +289,10 @@ class Usable final : public Score {
  private:
   [[gnu::noinline]] Permille rate_plainly(const TaskClass& task, const Ask& ask, const View& view,
                                           NodeIndex node) const {
+    const TypeIndex only = view.fleet().uniform_type(node);
+    if (only.valid() && table_.type(only) == nullptr) return rate_unwanted(task, view, node);
     Look look(table_, ask, view, node);
-    if (look.wanted() == 0) {
-      Permille full = 0;
-      pack_->rate(task, view, std::span(&node, 1), std::span(&full, 1));
-      return static_cast<Permille>(500 + full / 2);
-    }
+    if (look.wanted() == 0) return rate_unwanted(task, view, node);
     if (ask.demand.count == 0) return look.taking({});
     std::vector<std::uint8_t> ordinals;
     candidates(task, view, node, 0, ordinals);
@@ -307,6 +305,13 @@ class Usable final : public Score {
       best = std::max(best, look.taking(std::span(&ordinal, 1)));
     }
     return best;
+  }
+
+  /// Where no class of the mix can use any device: as by `pack`.
+  Permille rate_unwanted(const TaskClass& task, const View& view, NodeIndex node) const {
+    Permille full = 0;
+    pack_->rate(task, view, std::span(&node, 1), std::span(&full, 1));
+    return static_cast<Permille>(500 + full / 2);
   }
 
   /// The type of a node that the vector path can take, or null.
