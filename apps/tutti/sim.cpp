@@ -232,6 +232,17 @@ Result<void> check_outputs(const Options& options) {
   return {};
 }
 
+Result<std::vector<NeverStarts>> never_starting(const Inputs& inputs) {
+  std::vector<NeverStarts> out;
+  if (inputs.comparison.arrivals == Arrivals::snapshot) {
+    out.push_back(TRY(never_start(inputs.snapshot.fleet, inputs.snapshot.workload)));
+  }
+  for (const Workload& workload : inputs.comparison.workloads) {
+    out.push_back(TRY(never_start(inputs.fleet, workload)));
+  }
+  return out;
+}
+
 Result<void> simulate(const Options& options) {
   TRY(check_outputs(options));
   std::string_view page;
@@ -249,6 +260,7 @@ Result<void> simulate(const Options& options) {
   comparison.threads =
       options.threads != 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
   const std::vector<RunSummary> runs = TRY(compare(inputs.fleet, comparison, progress_line()));
+  const std::vector<NeverStarts> never = TRY(never_starting(inputs));
   const std::string known = notes(inputs, skipped);
   if (!options.report.empty()) {
     Report report = report_of(inputs.fleet, runs);
@@ -256,11 +268,12 @@ Result<void> simulate(const Options& options) {
     report.command = command_of(options, comparison);
     TRY(write_file(options.report, to_html(report, page)));
   }
-  if (to_stdout) return print(to_json(runs));
-  if (!options.json.empty()) TRY(write_file(options.json, to_json(runs)));
+  if (to_stdout) return print(to_json(runs, never));
+  if (!options.json.empty()) TRY(write_file(options.json, to_json(runs, never)));
   const std::string gain =
       headline(runs, static_cast<std::uint64_t>(gpu_milli_of(inputs.fleet) / DeviceRequest::whole));
   std::string text = gain + "\n\n" + to_table(runs) + "\n" + known;
+  for (const NeverStarts& each : never) text += to_text(each);
   if (!options.report.empty()) text += "report: " + options.report + "\n";
   return print(text);
 }

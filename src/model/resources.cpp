@@ -4,8 +4,16 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "format/quantity.h"
 
 namespace tutti {
+
+std::string amount_text(std::string_view resource, std::int64_t amount) {
+  std::string number = std::to_string(amount);
+  if (resource == "cpu") number = quantity_milli_text(amount);
+  if (resource == "memory" || resource == "storage") number = quantity_text(amount);
+  return number + " " + std::string(resource);
+}
 
 LaneTable::LaneTable() : names_{"cpu", "memory", "storage", "pods"} {}
 

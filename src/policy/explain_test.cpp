@@ -44,7 +44,7 @@ TEST_F(ExplainTest, CountsReasonsAndNamesTheNearestMiss) {
             "  1 node  too few devices\n"
             "  nearest: n0 lacks 1 device\n"
             "  it would start if\n"
-            "    task 1.0 on n0 ends (6 devices, 1000 cpu)\n");
+            "    task job/0 on n0 ends (6 devices, 1 cpu)\n");
 }
 
 TEST_F(ExplainTest, TellsNeverFromLater) {
@@ -54,9 +54,9 @@ TEST_F(ExplainTest, TellsNeverFromLater) {
   EXPECT_EQ(why(never),
             "never fits\n"
             "  1 node  not enough cpu\n"
-            "  nearest: n lacks 1000 cpu\n"
+            "  nearest: n lacks 1 cpu\n"
             "  it would start if\n"
-            "    1 more node with 9000 cpu, 274877906944 memory, 8 x A100-80G\n");
+            "    1 more node with 9 cpu, 256Gi memory, 8 x A100-80G\n");
 }
 
 TEST_F(ExplainTest, SaysHowMuchOfAGangWouldFit) {
@@ -66,7 +66,7 @@ TEST_F(ExplainTest, SaysHowMuchOfAGangWouldFit) {
   EXPECT_EQ(why(id),
             "never fits: 3 of 4 tasks would find places\n"
             "  it would start if\n"
-            "    1 more node with 64000 cpu, 274877906944 memory, 8 x A100-80G\n");
+            "    1 more node with 64 cpu, 256Gi memory, 8 x A100-80G\n");
 }
 
 // Each task alone would find a place: what is missing is one rack for all.

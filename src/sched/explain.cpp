@@ -166,17 +166,23 @@ std::string to_text(const State& state, const Explanation& explanation) {
   out += "\n";
   if (explanation.over_limit) out += "  its queue's limit is reached\n";
   if (!explanation.apart.level.empty()) out += "  " + to_text(explanation.apart) + "\n";
+  // Where all tasks find places one by one, no single node is what stands in the way.
+  const bool nodes_matter = explanation.placed < explanation.wanted || explanation.wanted == 0;
+  if (!nodes_matter && !explanation.over_limit && explanation.apart.level.empty()) {
+    out += "  they find places one by one, but not all at once as they must be\n";
+  }
   for (const Explanation::Count& count : explanation.counts) {
+    if (!nodes_matter) break;
     out += "  " + std::to_string(count.nodes) + (count.nodes == 1 ? " node  " : " nodes  ") +
            to_text(state, explanation, count.reject) + "\n";
   }
-  if (explanation.nearest.valid()) {
+  if (nodes_matter && explanation.nearest.valid()) {
     const Reject& miss = explanation.nearest_miss;
-    const std::string what = miss.reason == Reason::devices_busy
-                                 ? (miss.shortfall == 1 ? "device" : "devices")
-                                 : state.fleet().lanes().name(Lane(miss.detail));
-    out += "  nearest: " + state.fleet().node(explanation.nearest).name + " lacks " +
-           std::to_string(miss.shortfall) + " " + what + "\n";
+    const std::string what =
+        miss.reason == Reason::devices_busy
+            ? std::to_string(miss.shortfall) + (miss.shortfall == 1 ? " device" : " devices")
+            : amount_text(state.fleet().lanes().name(Lane(miss.detail)), miss.shortfall);
+    out += "  nearest: " + state.fleet().node(explanation.nearest).name + " lacks " + what + "\n";
   }
   constexpr std::size_t most = 8;
   const std::size_t facts = explanation.unblock.size();

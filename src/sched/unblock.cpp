@@ -316,7 +316,7 @@ std::string text_of(const NodeSpec& spec) {
   std::string out;
   const auto add = [&](const std::string& part) { out += (out.empty() ? "" : ", ") + part; };
   for (const NamedAmount& part : spec.capacity) {
-    add(std::to_string(part.amount) + " " + part.name);
+    add(amount_text(part.name, part.amount));
   }
   std::map<std::string, unsigned> devices;
   for (const DeviceSpec& device : spec.devices) ++devices[device.type.model];
@@ -335,7 +335,7 @@ std::string text_of(const State& state, const Task& task) {
   }
   for (const Resources::Amount& part : row.request) {
     if (part.lane == lane::pods) continue;
-    add(std::to_string(part.amount) + " " + state.fleet().lanes().name(part.lane));
+    add(amount_text(state.fleet().lanes().name(part.lane), part.amount));
   }
   return out.empty() ? "" : " (" + out + ")";
 }
@@ -351,9 +351,10 @@ std::string to_text(const State& state, const Unblock& fact) {
   switch (fact.kind) {
     case Unblock::Kind::raise_limit:
       return "queue " + state.queue(fact.queue).spec.name + " may use " +
-             std::to_string(fact.amount.amount) + " " + fact.amount.name;
+             amount_text(fact.amount.name, fact.amount.amount);
     case Unblock::Kind::task_ends:
-      return "task " + to_string(fact.task) + " on " + node + " ends" +
+      return "task " + state.jobs()[state.find(fact.task.job)].spec->name + "/" +
+             std::to_string(fact.task.ordinal) + " on " + node + " ends" +
              text_of(state, state.tasks()[state.find(fact.task)]);
     case Unblock::Kind::uncordon:
       return node + " is uncordoned";

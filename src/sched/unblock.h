@@ -49,7 +49,7 @@ struct Unblocking {
 /// REQUIRES: the gang waits.
 Unblocking unblock(const State& state, const PolicyFactory& factory, GangIndex gang);
 
-/// "job 7's task 0 on gpu-3 ends (2 devices)": one fact, in words.
+/// "task train/0 on gpu-3 ends (2 devices)": one fact, in words.
 std::string to_text(const State& state, const Unblock& fact);
 
 }  // namespace tutti

@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "sim/fill.h"
+#include "sim/never_start.h"
 #include "sim/replay.h"
 #include "sim/snapshot.h"
 
@@ -76,7 +77,9 @@ Result<std::vector<RunSummary>> compare(const FleetFile& fleet, const Comparison
 ///     max_wait_s, gpu_utilisation_percent, makespan_s;
 ///   snapshot: gpus_allocated, running, running_unplaced, pending, pending_started,
 ///     free_whole_nodes, largest_gang_8gpu.
-std::string to_json(const std::vector<RunSummary>& runs);
+/// Where jobs can never start, "never_start": [{"workload": .., "job": .., "jobs": .., "why": ..}].
+std::string to_json(const std::vector<RunSummary>& runs,
+                    const std::vector<NeverStarts>& never = {});
 /// For people.
 std::string to_table(const std::vector<RunSummary>& runs);
 /// The answer in one sentence, for a fleet of so many accelerators.

@@ -54,6 +54,19 @@ void write_fill(JsonWriter& json, const RunSummary& run) {
   json.end_object();
 }
 
+void write_never(JsonWriter& json, const std::vector<NeverStarts>& never) {
+  if (std::ranges::all_of(never, [](const NeverStarts& each) { return each.kinds.empty(); }))
+    return;
+  json.key("never_start").begin_list();
+  for (const NeverStarts& each : never) {
+    for (const NeverStarts::Kind& kind : each.kinds) {
+      json.begin_object().member("workload", each.workload).member("job", kind.job);
+      json.member("jobs", kind.jobs).member("why", kind.why).end_object();
+    }
+  }
+  json.end_list();
+}
+
 // --- Tables -------------------------------------------------------------------------------------
 
 double rate(const RunSummary& run) {
@@ -198,6 +211,20 @@ std::string fill_headline(const std::vector<RunSummary>& runs, double gpus) {
   return out + " " + when + ".";
 }
 
+/// Jobs that never started count as waiting until the end, which is no wait of theirs.
+std::string not_started(const std::vector<RunSummary>& runs, std::string_view policy) {
+  double jobs = 0;
+  double never = 0;
+  for (const RunSummary& run : runs) {
+    if (run.policy != policy) continue;
+    jobs += static_cast<double>(run.trace->jobs);
+    never += run.not_started;
+  }
+  if (never == 0) return {};
+  return fmt::format(" {:.4g} of {} jobs never started; they count as waiting until the end.",
+                     never, grouped(jobs));
+}
+
 std::string trace_headline(const std::vector<RunSummary>& runs, double gpus) {
   std::vector<Standing> all =
       standings(runs, [](const RunSummary& run) { return run.trace->wait_s.mean; });
@@ -212,8 +239,9 @@ std::string trace_headline(const std::vector<RunSummary>& runs, double gpus) {
                                             : fmt::format("any of the {} policies", all.size());
     return fmt::format(
         "{}With {}, jobs wait {} on average, and {:.0f} % of your {} GPUs are in "
-        "use.",
-        start, who, wait_text(best.figure), run->trace->utilisation_percent, grouped(gpus));
+        "use.{}",
+        start, who, wait_text(best.figure), run->trace->utilisation_percent, grouped(gpus),
+        not_started(runs, best.policy));
   }
   const std::string next = wait_text(all[1].figure - best.figure);
   const std::string most = wait_text(worst.figure - best.figure);
@@ -221,7 +249,7 @@ std::string trace_headline(const std::vector<RunSummary>& runs, double gpus) {
                                 best.policy, wait_text(best.figure), next,
                                 all.size() > 2 && next == most ? "any other" : all[1].policy);
   if (next != most) out += fmt::format(" and {} less than with {}", most, worst.policy);
-  return out + ".";
+  return out + "." + not_started(runs, best.policy);
 }
 
 /// Is `a` the better end? First nobody may lose a place, then as much as possible is in use.
@@ -257,9 +285,14 @@ std::string snapshot_headline(const std::vector<RunSummary>& runs, double gpus) 
           : fmt::format(", but {} running pods would find no place", a.running_unplaced);
   if (const double gain = std::round(a.gpus_allocated - b.gpus_allocated); gain > 0) {
     return fmt::format(
-        "With {}, {} more of your {} GPUs would be in use than at present: {} of {} "
-        "waiting pods would start{}.",
+        "With {}, {} more of your {} GPUs would be in use than at present, if all pods were placed "
+        "anew: {} of {} waiting ones would start{}.",
         best->policy, grouped(gain), grouped(gpus), a.pending_started, a.pending, lost);
+  }
+  if (a.pending_started > b.pending_started) {
+    return fmt::format(
+        "With {}, {} of {} waiting pods would start that wait at present, on no more GPUs{}.",
+        best->policy, a.pending_started - b.pending_started, a.pending, lost);
   }
   if (a.free_whole_nodes > b.free_whole_nodes) {
     return fmt::format(
@@ -276,7 +309,7 @@ std::string snapshot_headline(const std::vector<RunSummary>& runs, double gpus) 
 
 }  // namespace
 
-std::string to_json(const std::vector<RunSummary>& runs) {
+std::string to_json(const std::vector<RunSummary>& runs, const std::vector<NeverStarts>& never) {
   std::string out;
   JsonWriter json(out, JsonStyle::indented);
   json.begin_object().key("runs").begin_list();
@@ -296,7 +329,9 @@ std::string to_json(const std::vector<RunSummary>& runs) {
     json.member("seconds", run.seconds);
     json.member("state_hash", fmt::format("{:016x}", run.state_hash)).end_object();
   }
-  json.end_list().end_object();
+  json.end_list();
+  write_never(json, never);
+  json.end_object();
   return out + "\n";
 }
 

@@ -222,7 +222,7 @@ class Replay final : public Backend {
     result_.trace.wait_s = summed(std::move(waits));
     result_.trace.makespan_s = (now_ - first_).in_seconds();
     const double all = static_cast<double>(gpu_milli_) * static_cast<double>((now_ - first_).us);
-    result_.trace.utilisation_percent = all > 0 ? 100 * allocated_us_ / all : 0;
+    result_.trace.utilisation_percent = all > 0 ? 100 * allocated_us_ / all : allocated_percent();
     result_.trace.over_time = timeline_.take();
     if (result_.left_by_model.empty()) keep_end();
     result_.state_hash = engine_.state().hash();

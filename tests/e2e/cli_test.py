@@ -133,7 +133,8 @@ class CliTest(unittest.TestCase):
         path = self.file("cluster.json", json.dumps(dump))
         text = self.tutti("sim", "--fleet", path, "--policy", "pack")
         self.assertTrue(text.startswith("With pack, 8 more of your 16 GPUs would be in use than at "
-                                        "present: 1 of 1 waiting pods would start."), text)
+                                        "present, if all pods were placed anew: 1 of 1 waiting "
+                                        "ones would start."), text)
         runs = json.loads(self.tutti("sim", "--fleet", path, "--workload", path, "--policy", "pack",
                                      "--json", "-"))["runs"]
         self.assertEqual([(r["policy"], r["gpus_allocated"], r["pending_started"]) for r in runs],
