@@ -23,6 +23,7 @@ class Search {
   DomainMiss look(const Unit& unit) {
     DomainMiss miss{.level = unit.closeness.level, .wanted = missing(unit)};
     const Domains& level = workspace_.domains(state_, miss.level);
+    if (miss.wanted == 0) return {};
     const NodeIndex there = anchor(unit);
     miss.runs_there = there.valid();
     for (std::size_t at = 0; at < level.members.size(); ++at) {
@@ -52,7 +53,7 @@ class Search {
     std::uint32_t room = 0;
     for (const GangShape::Role& role : unit.roles) {
       for (std::uint32_t task = 0; task < missing(role); ++task) {
-        if (!trial.hold_one(role, members)) return room;
+        if (!trial.hold_one(role, members)) break;
         ++room;
       }
     }

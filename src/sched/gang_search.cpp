@@ -83,6 +83,7 @@ Placing GangSearch::place_minima() {
 
 bool GangSearch::place_quickly() {
   for (auto& nodes : chosen_) nodes.clear();
+  homeless_.assign(chosen_.size(), false);
   gang_home_ = false;
   attempts_ = 0;
   if (!constrained(shape_.closeness)) return place_all({}, true);
@@ -119,7 +120,9 @@ bool GangSearch::place_groups(std::size_t from, Nodes within, bool anywhere) {
   const GangShape::Group& group = shape_.groups[from];
   if (constrained(group.closeness)) {
     if (try_domains(from, within, anywhere)) return true;
-    if (group.closeness.required) return false;
+    // Of a group that lacks nothing no task is placed now, and so none in a wrong place.
+    if (group.closeness.required && lacks_any(group)) return false;
+    homeless_[from] = group.closeness.required;
   }
   chosen_[from].clear();
   return place_group(from, within, anywhere) && place_groups(from + 1, within, anywhere);
@@ -143,6 +146,7 @@ bool GangSearch::try_domains(std::size_t number, Nodes within, bool anywhere) {
     const std::vector<NodeIndex>& members = level.members[domain.value()];
     const Txn::Mark mark = txn_.mark();
     chosen_[number] = anywhere ? members : common(members, within);
+    homeless_[number] = false;
     if (place_group(number, chosen_[number], false)) {
       refresh_since(mark);
       if (place_groups(number + 1, within, anywhere)) return true;
@@ -177,6 +181,13 @@ std::uint32_t GangSearch::standing(const GangShape::Role& role) {
     count += stands(state_.tasks()[task].phase) || placed(task) != 0 ? 1 : 0;
   }
   return count;
+}
+
+bool GangSearch::lacks_any(const GangShape::Group& group) {
+  for (std::uint32_t at = 0; at < group.roles; ++at) {
+    if (missing(shape_.roles[group.first_role + at]) > 0) return true;
+  }
+  return false;
 }
 
 /// The minimum of each role of the group.
@@ -241,10 +252,11 @@ GangSearch::Place GangSearch::best_place(const GangShape::Role& role, Nodes with
   return best;
 }
 
-/// Elastic roles get what is left, one role after the other, each in the domain of its group.
+/// Elastic roles get what is left, one role after the other, each in the domain of its group; a
+/// later search chooses a domain for what has none yet.
 void GangSearch::grow(Nodes within, bool anywhere) {
   for (const GangShape::Role& role : shape_.roles) {
-    if (role.min == role.count) continue;
+    if (role.min == role.count || homeless_[role.group]) continue;
     const std::vector<NodeIndex>& home = chosen_[role.group];
     place_role(role, role.count, home.empty() ? within : Nodes(home), home.empty() && anywhere);
   }

@@ -111,6 +111,7 @@ class GangSearch {
     const std::uint32_t stand = standing(role);
     return least(role) > stand ? least(role) - stand : 0;
   }
+  bool lacks_any(const GangShape::Group& group);
   void undo(Txn::Mark mark);
 
   Txn& txn_;
@@ -120,6 +121,7 @@ class GangSearch {
   QueueIndex queue_;
   std::vector<std::unique_ptr<Slots>> slots_;
   std::vector<std::vector<NodeIndex>> chosen_;  ///< By group: its domain; empty: not bound to one.
+  std::vector<bool> homeless_;                  ///< By group: must be near, but nowhere yet.
   std::vector<char> placed_;                    ///< By task of the gang.
   std::vector<std::uint32_t> least_;            ///< By role: its minimum in this search.
   bool gang_home_ = false;                      ///< All of it stands in one domain of its level.

@@ -82,7 +82,7 @@ bool GangSearch::bind(Binding::Bond& bond, const GangShape::Group& group, NodeIn
   bond.possible.assign(level.members.size(), 0);
   const std::vector<DomainIndex> domains = candidates(group, level, {}, true);
   for (const DomainIndex domain : domains) bond.possible[domain.value()] = 1;
-  return !domains.empty();
+  return !domains.empty() || !lacks_any(group);
 }
 
 bool GangSearch::bind(Binding& binding, std::size_t wishes) {
@@ -123,6 +123,7 @@ ExactSearch::Answer GangSearch::place_exactly(std::size_t wishes) {
   const Nodes within = members(binding.gang);
   for (std::size_t at = 0; at < chosen_.size(); ++at) {
     const Nodes home = members(binding.groups[at]);
+    homeless_[at] = binding.groups[at].bound() && !binding.groups[at].home.valid();
     chosen_[at].clear();
     if (anywhere) {
       chosen_[at].assign(home.begin(), home.end());
