@@ -112,6 +112,7 @@ Report::Fleet describe_fleet(const FleetFile& fleet) {
     out.gpus += static_cast<std::uint32_t>(node.devices.size());
     std::set<std::string_view> here;
     for (const DeviceSpec& device : node.devices) {
+      out.all_gpus &= device.type.kind == DeviceKind::gpu;
       Report::Model& model = models[device.type.model];
       ++model.gpus;
       if (here.insert(device.type.model).second) ++model.nodes;
@@ -124,6 +125,9 @@ Report::Fleet describe_fleet(const FleetFile& fleet) {
     out.models.push_back(model);
   }
   for (const NodeSpec& node : fleet.nodes) {
+    if (node.cordoned) {
+      out.closed_nodes.push_back(static_cast<std::uint32_t>(out.node_names.size()));
+    }
     out.node_names.push_back(node.name);
     out.node_models.push_back(node.devices.empty() ? -1 : rows[node.devices.front().type.model]);
     out.node_devices.push_back(static_cast<std::uint32_t>(node.devices.size()));
@@ -134,10 +138,13 @@ Report::Fleet describe_fleet(const FleetFile& fleet) {
 std::vector<Report::Left> left_by_model(const State& state) {
   std::map<std::string_view, Report::Left> models;
   const Fleet& fleet = state.fleet();
-  for (std::uint32_t row = 0; row < fleet.device_count(); ++row) {
-    Report::Left& left = models[fleet.types()[fleet.device_type(row).value()].model];
-    ++left.gpus;
-    left.unallocated += free_permille(state, row) / 1000.0;
+  for (std::size_t at = 0; at < fleet.size(); ++at) {
+    const NodeIndex node(at);
+    for (std::uint32_t row = fleet.device_begin(node); row < fleet.device_end(node); ++row) {
+      Report::Left& left = models[fleet.types()[fleet.device_type(row).value()].model];
+      ++left.gpus;
+      if (fleet.open(node)) left.unallocated += free_permille(state, row) / 1000.0;
+    }
   }
   std::vector<Report::Left> out;
   for (auto& [name, left] : models) {

@@ -24,7 +24,7 @@ Result<std::vector<Event>> fleet_events(const FleetFile& fleet, const Workload& 
 
 Report::Fleet describe_fleet(const FleetFile& fleet);
 
-/// Sorted by model.
+/// Sorted by model. Nodes that take no work leave nothing.
 std::vector<Report::Left> left_by_model(const State& state);
 
 /// In the order of the fleet's file. REQUIRES: the state has all of its nodes.

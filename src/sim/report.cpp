@@ -40,14 +40,18 @@ void write_fleet(JsonWriter& json, const Report::Fleet& fleet) {
         fleet.node_names.size());
   CHECK(fleet.node_devices.size() == fleet.node_names.size(), fleet.node_devices.size(),
         fleet.node_names.size());
+  CHECK(fleet.closed_nodes.empty() || fleet.closed_nodes.back() < fleet.node_names.size(),
+        fleet.node_names.size());
   json.key("fleet").begin_object();
   json.member("name", fleet.name).member("nodes", fleet.nodes).member("gpus", fleet.gpus);
+  json.member("all_gpus", fleet.all_gpus);
   objects(json, "models", fleet.models, [&](const Report::Model& model) {
     json.member("model", model.model).member("nodes", model.nodes).member("gpus", model.gpus);
   });
   list(json, "node_names", fleet.node_names);
   list(json, "node_models", fleet.node_models);
   list(json, "node_devices", fleet.node_devices);
+  list(json, "closed_nodes", fleet.closed_nodes);
   json.end_object();
 }
 
@@ -81,6 +85,15 @@ void write_trace(JsonWriter& json, const Report::Trace& trace) {
   json.end_object();
 }
 
+void write_snapshot(JsonWriter& json, const Report::Anew& anew) {
+  json.key("snapshot").begin_object();
+  json.member("gpus_allocated", rounded(anew.gpus_allocated));
+  json.member("running", anew.running).member("running_unplaced", anew.running_unplaced);
+  json.member("pending", anew.pending).member("pending_started", anew.pending_started);
+  json.member("free_whole_nodes", anew.free_whole_nodes);
+  json.member("largest_gang_8gpu", anew.largest_gang_8gpu).end_object();
+}
+
 void write_figures(JsonWriter& json, const Report::Run& run) {
   json.key("unallocated_gpu_percent").begin_object();
   for (const auto& [arrived, spread] : run.unallocated_gpu_percent) {
@@ -109,6 +122,7 @@ void write_run(JsonWriter& json, const Report::Run& run, const Report::Fleet& fl
   write_figures(json, run);
   if (run.map) write_map(json, *run.map, fleet);
   if (run.trace) write_trace(json, *run.trace);
+  if (run.snapshot) write_snapshot(json, *run.snapshot);
 }
 
 /// "<" appears in the JSON inside texts only, where its escape means the same.

@@ -28,11 +28,13 @@ struct Report {
     std::string name;
     std::uint32_t nodes = 0;
     std::uint32_t gpus = 0;
+    bool all_gpus = true;  ///< Else the page speaks of accelerators.
     std::vector<Model> models;
     /// One entry per node, in the one order that all maps share; empty without maps.
     std::vector<std::string> node_names;
     std::vector<std::int32_t> node_models;  ///< Index in models; -1: no accelerators.
     std::vector<std::uint32_t> node_devices;
+    std::vector<std::uint32_t> closed_nodes;  ///< Take no work: cordoned or not ready. Ascending.
   };
 
   /// A point of the curves over arrivals. All are % of the fleet's accelerators.
@@ -48,7 +50,7 @@ struct Report {
   struct Left {
     std::string model;
     std::uint32_t gpus = 0;
-    double unallocated = 0;  ///< Accelerators free after the last arrival.
+    double unallocated = 0;  ///< Accelerators free after the last arrival, on open nodes.
   };
 
   /// The fleet after the last arrival of the first seed.
@@ -81,6 +83,17 @@ struct Report {
     std::vector<Moment> over_time;   ///< By rising time; thin it out to some hundred.
   };
 
+  /// What only a cluster's dump has: its pods placed anew.
+  struct Anew {
+    double gpus_allocated = 0;
+    std::uint32_t running = 0;  ///< In the dump.
+    std::uint32_t running_unplaced = 0;
+    std::uint32_t pending = 0;  ///< In the dump.
+    std::uint32_t pending_started = 0;
+    std::uint32_t free_whole_nodes = 0;
+    std::uint32_t largest_gang_8gpu = 0;  ///< Tasks.
+  };
+
   /// One policy on one workload.
   struct Run {
     std::string policy;
@@ -94,6 +107,7 @@ struct Report {
     double decisions_per_second = 0;
     std::optional<NodeMap> map;
     std::optional<Trace> trace;
+    std::optional<Anew> snapshot;
   };
 
   std::string version;   ///< "0.1.0 (4f2c9d1)"

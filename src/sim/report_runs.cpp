@@ -5,6 +5,19 @@
 #include "sim/fleet_view.h"
 
 namespace tutti {
+namespace {
+
+Report::Anew anew(const SnapshotResult& result) {
+  return {.gpus_allocated = result.gpus_allocated,
+          .running = result.running,
+          .running_unplaced = result.running_unplaced,
+          .pending = result.pending,
+          .pending_started = result.pending_started,
+          .free_whole_nodes = result.free_whole_nodes,
+          .largest_gang_8gpu = result.largest_gang_8gpu};
+}
+
+}  // namespace
 
 Report report_of(const FleetFile& fleet, const std::vector<RunSummary>& runs) {
   Report report;
@@ -23,6 +36,7 @@ Report report_of(const FleetFile& fleet, const std::vector<RunSummary>& runs) {
     }
     out.map = run.map;
     out.trace = run.trace;
+    if (run.snapshot) out.snapshot = anew(*run.snapshot);
     report.runs.push_back(std::move(out));
   }
   return report;

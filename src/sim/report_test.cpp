@@ -20,7 +20,8 @@ Report small() {
   Report report;
   report.version = "0.1.0";
   report.headline = "pack fills it";
-  report.fleet = {"two", 2, 3, {{"H100", 1, 2}, {"T4", 1, 1}}, {"a", "b"}, {0, 1}, {2, 1}};
+  report.fleet = {"two",      2,      3,      true, {{"H100", 1, 2}, {"T4", 1, 1}},
+                  {"a", "b"}, {0, 1}, {2, 1}, {1}};
   Report::Run run;
   run.policy = "pack";
   run.workload = "jobs";
@@ -45,9 +46,9 @@ TEST(ReportTest, WritesItsMembersUnderTheirNames) {
   EXPECT_EQ(
       to_json(small()),
       R"({"version":"0.1.0","headline":"pack fills it","command":"","fleet":{"name":"two",)"
-      R"("nodes":2,"gpus":3,"models":[{"model":"H100","nodes":1,"gpus":2},)"
+      R"("nodes":2,"gpus":3,"all_gpus":true,"models":[{"model":"H100","nodes":1,"gpus":2},)"
       R"({"model":"T4","nodes":1,"gpus":1}],"node_names":["a","b"],"node_models":[0,1],)"
-      R"("node_devices":[2,1]},"runs":[{"policy":"pack","workload":"jobs",)"
+      R"("node_devices":[2,1],"closed_nodes":[1]},"runs":[{"policy":"pack","workload":"jobs",)"
       R"("seeds":[42,18446744073709551615],"curve":[{"arrived_percent":0,)"
       R"("allocated_percent":0,"fragmented_percent":0},{"arrived_percent":100,)"
       R"("allocated_percent":95.123,"fragmented_percent":2}],)"
@@ -70,6 +71,16 @@ TEST(ReportTest, WritesATraceWithoutAMap) {
                               R"("p99":4,"max":5},"over_time":[{"at_s":0,"allocated_percent":50,)"
                               R"("queued_jobs":3},{"at_s":60.5,"allocated_percent":0,)"
                               R"("queued_jobs":0}]})"));
+  parsed(report);
+}
+
+TEST(ReportTest, WritesASnapshot) {
+  Report report = small();
+  report.runs[0].snapshot = Report::Anew{2.12349, 5, 1, 4, 3, 2, 6};
+  EXPECT_THAT(to_json(report),
+              HasSubstr(R"("snapshot":{"gpus_allocated":2.123,"running":5,"running_unplaced":1,)"
+                        R"("pending":4,"pending_started":3,"free_whole_nodes":2,)"
+                        R"("largest_gang_8gpu":6}})"));
   parsed(report);
 }
 
@@ -126,6 +137,12 @@ TEST(ReportDeathTest, AMapOfAnotherFleetIsABug) {
   Report report = small();
   report.runs[0].map->device_free_permille.pop_back();
   EXPECT_DEATH(to_json(report), "devices");
+}
+
+TEST(ReportDeathTest, AClosedNodeThatIsNotThereIsABug) {
+  Report report = small();
+  report.fleet.closed_nodes.push_back(2);
+  EXPECT_DEATH(to_json(report), "closed");
 }
 
 TEST(ReportTest, ThePageIsThereOrSaysHowToGetIt) {

@@ -1,0 +1,35 @@
+#include "sim/fleet_view.h"
+
+#include <gtest/gtest.h>
+
+#include "dialect/tutti.h"
+
+namespace tutti {
+namespace {
+
+FleetFile fleet(std::string_view yaml) { return parse_fleet(yaml, "fleet", nullptr).value(); }
+
+TEST(FleetViewTest, NodesThatTakeNoWorkAreNamedAndLeaveNothing) {
+  const FleetFile file = fleet(R"(
+nodes:
+  - {name: a, cpu: 8, gpus: 2xT4}
+  - {name: b, cpu: 8, gpus: 4xT4, cordoned: true}
+)");
+  EXPECT_EQ(describe_fleet(file).closed_nodes, std::vector<std::uint32_t>{1});
+  State state;
+  for (const NodeSpec& node : file.nodes) state.apply(NodeReported{node}, Instant{});
+  const std::vector<Report::Left> left = left_by_model(state);
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left[0].gpus, 6U);
+  EXPECT_EQ(left[0].unallocated, 2);
+}
+
+TEST(FleetViewTest, OneDeviceOfAnotherKindMakesThemAccelerators) {
+  FleetFile file = fleet("nodes: [{name: a, cpu: 8, gpus: 2xT4}, {name: b, cpu: 8}]");
+  EXPECT_TRUE(describe_fleet(file).all_gpus);
+  file.nodes[0].devices[1].type.kind = DeviceKind::npu;
+  EXPECT_FALSE(describe_fleet(file).all_gpus);
+}
+
+}  // namespace
+}  // namespace tutti
