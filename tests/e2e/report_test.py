@@ -5,6 +5,7 @@
     tests/e2e/report_test.py --report build/report.html [--pictures FOLDER]
 """
 import argparse
+import copy
 import json
 import pathlib
 import re
@@ -43,6 +44,10 @@ LOOK = """(() => {
     unnamed: [...document.querySelectorAll('button, select, canvas, [tabindex="0"]')]
       .filter((one) => !(one.getAttribute('aria-label') || one.textContent.trim())).length };
 })()"""
+
+# The policies' table as text, spaces made plain.
+ROWS = """[...document.querySelectorAll('.policies tbody tr')].map((row) =>
+  [...row.children].map((cell) => cell.textContent.trim().replace(/\\s+/g, ' ')))"""
 
 
 def filled(data):
@@ -126,11 +131,7 @@ class ReportTest(unittest.TestCase):
         names = {run["workload"] for run in self.sample["runs"]}
         for name in sorted(names):
             with self.subTest(workload=name):
-                self.browser.run("(() => { const select = document.querySelector('#workload');"
-                                 f"select.value = {json.dumps(name)};"
-                                 "select.dispatchEvent(new Event('change'));"
-                                 "return new Promise((done) => requestAnimationFrame(() =>"
-                                 " requestAnimationFrame(done))); })()")
+                self.choose(name)
                 self.looks_right(self.browser.run(LOOK))
                 policies = self.browser.run(
                     "[...document.querySelectorAll('.chip')].map((chip) => chip.textContent)")
@@ -138,6 +139,92 @@ class ReportTest(unittest.TestCase):
                     run["policy"] for run in self.sample["runs"] if run["workload"] == name))
                 if CHOSEN["pictures"]:
                     self.browser.picture(f"{CHOSEN['pictures']}/workload-{name}.png")
+
+    def choose(self, workload):
+        self.browser.run("(() => { const select = document.querySelector('#workload');"
+                         f"select.value = {json.dumps(workload)};"
+                         "select.dispatchEvent(new Event('change'));"
+                         "return new Promise((done) => requestAnimationFrame(() =>"
+                         " requestAnimationFrame(done))); })()")
+
+    def test_a_snapshot(self):
+        url = self.write(self.sample)
+        for width, height in SCREENS:
+            with self.subTest(width=width):
+                self.browser.open(url, width, height)
+                self.choose("cluster")
+                self.looks_right(seen := self.browser.run(LOOK))
+                self.assertGreater(len(seen["maps"]), 0)
+                rows = self.browser.run(ROWS)
+                self.assertEqual([row[0] for row in rows], ["present", "fgd", "spread"])
+                runs = {run["policy"]: run["snapshot"] for run in self.sample["runs"]
+                        if "snapshot" in run}
+                for name, allocated, *rest in rows:
+                    end = runs[name]
+                    self.assertEqual(float(allocated.split("of")[0]), end["gpus_allocated"])
+                    self.assertEqual(rest, [
+                        f"{end['pending_started']} of {end['pending']}",
+                        f"{end['running_unplaced']} of {end['running']}",
+                        str(end["free_whole_nodes"]), str(end["largest_gang_8gpu"])])
+                bars = self.browser.run("[...document.querySelectorAll('.policies .bar')]"
+                                        ".map((bar) => bar.getAttribute('width'))")
+                self.assertEqual([round(float(bar), 3) for bar in bars], [
+                    round(100 * runs[row[0]]["gpus_allocated"] / self.sample["fleet"]["gpus"], 3)
+                    for row in rows])
+
+    def test_a_table_that_is_cut_shows_it(self):
+        more = "document.querySelector('.scroll').classList.contains('more')"
+        self.browser.open(self.write(self.sample), 480, 740)
+        self.assertTrue(self.browser.run(more))
+        self.browser.run("(() => { const area = document.querySelector('.scroll');"
+                         "area.scrollLeft = area.scrollWidth; return new Promise((done) =>"
+                         " requestAnimationFrame(() => requestAnimationFrame(done))); })()")
+        self.assertFalse(self.browser.run(more))
+        self.browser.open(self.write(self.sample), 1440, 900)
+        self.assertFalse(self.browser.run(more))
+
+    def test_only_what_stands_out_has_a_badge(self):
+        badges = "[...document.querySelectorAll('.badge')].map((one) => one.textContent)"
+        for means, sd, seeds, wanted in (
+                ([10.47, 10.53], 6.4, 10, []), ([10.47, 10.53], 0.01, 10, ["best"]),
+                ([10, 10], 0, 10, []), ([5, 10], 0, 1, []), ([5], 0.1, 10, [])):
+            with self.subTest(means=means, sd=sd, seeds=seeds):
+                data = copy.deepcopy(self.sample)
+                data["runs"] = data["runs"][:len(means)]
+                for run, mean in zip(data["runs"], means):
+                    run["seeds"] = list(range(seeds))
+                    run["unallocated_gpu_percent"] = {"100": {"mean": mean, "sd": sd}}
+                self.browser.open(self.write(data), 1440, 900)
+                self.assertEqual(self.browser.run(badges), wanted)
+
+    def test_closed_nodes_are_not_free(self):
+        data = copy.deepcopy(self.sample)
+        data["runs"] = data["runs"][:1]
+        devices = data["fleet"]["node_devices"]
+        data["runs"][0]["map"]["device_free_permille"] = [1000] * sum(devices)
+        open_ones = sum(devices) - devices[0] - devices[20]
+        for closed, wanted in ([], sum(devices)), ([0, 20], open_ones):
+            data["fleet"]["closed_nodes"] = closed
+            self.browser.open(self.write(data), 1440, 900)
+            told = self.browser.run("document.querySelector('.map-summary').textContent")
+            self.assertIn(f"leaves {wanted} whole GPUs free", told.replace("\u202f", ""))
+            self.assertIn(f"{data['runs'][0]['policy']} with seed", told)
+            self.assertEqual("Not open to work" in told, bool(closed))
+            self.assertEqual(self.browser.run("document.querySelectorAll('.key.closed').length"),
+                             len(closed) // 2)
+
+    def test_devices_that_are_no_gpus(self):
+        data = copy.deepcopy(self.sample)
+        data["headline"] = data["command"] = ""
+        data["fleet"]["all_gpus"] = False
+        self.browser.open(self.write(data), 1440, 900)
+        for workload in {run["workload"] for run in data["runs"]}:
+            self.choose(workload)
+            told = self.browser.run("document.body.textContent.replace(/\\{\"version.*\\}/s, '')"
+                                    ".replace(document.querySelector('script:not([type])')"
+                                    ".textContent, '')")
+            self.assertNotIn("GPU", told)
+            self.assertIn("accelerators", told)
 
     def test_theme_button_repaints_the_map(self):
         self.browser.open(self.write(self.sample), 1440, 900, "light")

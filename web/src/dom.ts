@@ -67,12 +67,27 @@ export function choice(
 export function numbers(head: string[], rows: string[][]): HTMLElement {
   return h("details", { class: "numbers" },
     h("summary", {}, "Numbers"),
-    h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Numbers" },
-      h("table", {},
-        h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col" }, text)))),
-        h("tbody", {}, ...rows.map((row) => h("tr", {},
-          ...row.map((text, at) => at === 0 ? h("th", { scope: "row" }, text)
-                                            : h("td", {}, text))))))));
+    scrolling("Numbers", h("table", {}, head_of(head),
+      h("tbody", {}, ...rows.map((row) => h("tr", {},
+        ...row.map((text, at) => at === 0 ? h("th", { scope: "row" }, text)
+                                          : h("td", {}, text))))))));
+}
+
+export function head_of(columns: string[]): HTMLElement {
+  return h("thead", {}, h("tr", {}, ...columns.map((text) => h("th", { scope: "col" }, text))));
+}
+
+/** A table that scrolls sideways where it is too wide, and shows by its edge that there is more. */
+export function scrolling(label: string, table: HTMLElement): HTMLElement {
+  const area = h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label },
+    table);
+  const mark = (): void => {
+    const left = area.scrollWidth - area.clientWidth - area.scrollLeft;
+    area.classList.toggle("more", left > 1);
+  };
+  area.addEventListener("scroll", mark, { passive: true });
+  new ResizeObserver(mark).observe(area);
+  return area;
 }
 
 /** A card with a title, a line that says what is seen, and its content. */

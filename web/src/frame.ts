@@ -105,3 +105,8 @@ export function y_axis(
 export function text_width(text: string): number {
   return text.length * 6.7;
 }
+
+export function shorten(text: string, width: number): string {
+  const room = Math.floor(width / text_width("x"));
+  return text.length <= room ? text : `${text.slice(0, Math.max(1, room - 1))}…`;
+}

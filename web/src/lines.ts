@@ -2,7 +2,7 @@
 import { scaleLinear, type ScaleLinear } from "d3-scale";
 import { curveLinear, curveStepAfter, line } from "d3-shape";
 import { card, numbers, svg } from "./dom";
-import { canvas_of, type Drawing, frame, type Margin, text_width, y_axis } from "./frame";
+import { canvas_of, type Drawing, frame, type Margin, shorten, text_width, y_axis } from "./frame";
 import { look } from "./series";
 
 export interface Series {
@@ -157,11 +157,6 @@ function end_names(chart: LineChart, { x, y, width, height, margin }: Scales): S
       svg("text", { x: left + 15, y: to + 4 }, shorten(name, margin.right - 18))));
   }
   return group;
-}
-
-function shorten(text: string, width: number): string {
-  const room = Math.floor(width / 6.7);
-  return text.length <= room ? text : `${text.slice(0, Math.max(1, room - 1))}…`;
 }
 
 /** Every x that some line has, ascending. */

@@ -6,9 +6,12 @@ import { fleet_map } from "./map";
 import { failed_sizes, merit, policy_table } from "./policies";
 import { read_report, type Report, type Run } from "./report";
 import { legend } from "./series";
+import { by_outcome, snapshot_table } from "./snapshot";
 import { forget_repaints, theme_button } from "./theme";
 import { trace_cards } from "./trace";
-import { count, mean_count, percent, plural, size_title } from "./words";
+import {
+  capital, count, device_count, devices, mean_count, name_devices, percent, plural, size_title,
+} from "./words";
 
 function start(): void {
   const page = document.getElementById("page") as HTMLElement;
@@ -18,6 +21,7 @@ function start(): void {
       "tutti sim --report FILE fills it."));
     return;
   }
+  name_devices(report.fleet.all_gpus);
   document.title = `${report.headline} · Tutti`;
   const body = h("div", { class: "body" });
   const workloads = [...new Set(report.runs.map((run) => run.workload))];
@@ -44,17 +48,18 @@ function top(
     h("p", { class: "facts" },
       h("span", {}, "fleet ", h("b", {}, fleet.name)),
       h("span", {}, plural(fleet.nodes, "node")),
-      h("span", {}, `${plural(fleet.gpus, "GPU")}${models}`),
+      h("span", {}, `${device_count(fleet.gpus)}${models}`),
       h("span", {}, h("label", { for: "workload" }, "workload "),
         workloads.length > 1 ? choose : h("b", {}, workloads[0] ?? ""))));
 }
 
 function content(report: Report, unsorted: Run[]): HTMLElement[] {
-  const runs = [...unsorted].sort((a, b) => merit(a) - merit(b));
+  const runs = [...unsorted].sort((a, b) => by_outcome(a, b) || merit(a) - merit(b));
   const filled = runs.some((run) => Object.keys(run.unallocated_gpu_percent).length > 0);
   const curved = runs.filter((run) => run.curve.length > 1);
   const map = fleet_map(report, runs);
   return [
+    ...snapshot_table(report, runs),
     ...(filled ? [policy_table(report, runs)] : []),
     ...(runs.length > 1 ? [legend(runs.map((run) => run.policy))] : []),
     ...trace_cards(runs),
@@ -99,7 +104,7 @@ function allocated_chart(runs: Run[]): HTMLElement {
     views.unshift(close);
   }
   return line_chart({ ...by_arrival, title: "Allocated against arrived", series, views,
-    note: "GPUs allocated, in % of the fleet, as more and more GPUs are asked for. " +
+    note: `${capital(devices())} allocated, in % of the fleet, as more and more are asked for. ` +
       "The closer to the ideal, the better.",
     y_name: "allocated", y_text: (y) => percent(y, y % 1 === 0 ? 0 : 1),
     ideal: { name: "ideal", points: [[0, 0], [100, 100], [Math.max(end, 100), 100]] } });
@@ -109,8 +114,9 @@ function fragmented_chart(runs: Run[]): HTMLElement {
   const series = curves(runs, (point) => point.fragmented_percent);
   const highest = Math.max(...series.flatMap((one) => one.points.map((point) => point[1])), 1);
   return line_chart({ ...by_arrival, title: "Fragmentation against arrived", series,
-    note: "Free GPUs that a typical task of this workload cannot use, in % of the fleet. " +
-      "Less is better.",
+    note: `Free ${devices()} that a typical task of this workload cannot use, in % of the ` +
+      "fleet. Less is better. The curve starts above 0\u202f% where tasks could not use all of " +
+      "an empty fleet: they ask for other models, for more than a node has, or for none.",
     y_name: "fragmented", y_text: (y) => percent(y, y % 1 === 0 ? 0 : 1),
     views: [{ label: "all", x: [0, last_x(series)], y: [0, highest * 1.06] }] });
 }
@@ -129,11 +135,11 @@ function left_chart(runs: Run[]): HTMLElement[] {
   }));
   return [bar_chart({
     title: "Left unallocated, by device model",
-    note: "GPUs still free after the last arrival. Less is better.",
-    groups: names.map((name) => ({ name, note: plural(models.get(name) ?? 0, "GPU") })),
+    note: `${capital(devices())} still free in the end. Less is better.`,
+    groups: names.map((name) => ({ name, note: device_count(models.get(name) ?? 0) })),
     series: runs.map((run, index) => ({ name: run.policy, index })),
     views: [
-      { label: "GPUs", value_name: "GPUs", values: values(false), text: mean_count },
+      { label: devices(), value_name: devices(), values: values(false), text: mean_count },
       { label: "% of the model", value_name: "of the model", values: values(true),
         text: (value) => percent(value, value > 0 && value < 10 ? 1 : 0) },
     ],

@@ -2,11 +2,11 @@
 // device is allocated. Idle capacity is the loud colour. A canvas per device model, so that ten
 // thousand nodes stay quick.
 import { card, choice, h } from "./dom";
-import { layout_of, paint, type Layout } from "./map_paint";
+import { type Fate, layout_of, paint, type Layout } from "./map_paint";
 import type { Fleet, NodeMap, Report, Run } from "./report";
 import { css_colour, on_repaint } from "./theme";
 import { Tooltip } from "./tooltip";
-import { mean_count, percent, plural } from "./words";
+import { device_count, mean_count, percent, plural } from "./words";
 
 /** One device model's nodes, in the order in which they are drawn. */
 interface Group {
@@ -19,6 +19,7 @@ interface Seen {
   fleet: Fleet;
   map: NodeMap;
   first_device: number[]; // Of each node, in map.device_free_permille.
+  closed: Set<number>;
 }
 
 const orders = ["most idle first", "as listed"];
@@ -32,14 +33,15 @@ export function fleet_map(report: Report, runs: Run[]): HTMLElement | null {
     return sum + devices;
   }, 0);
   const groups = groups_of(report.fleet);
+  const closed = new Set(report.fleet.closed_nodes);
   const area = h("div", { class: "map" });
   const summary = h("p", { class: "map-summary", role: "status" });
   let chosen = 0;
   let order = 0;
   const show = (): void => {
-    const map = mapped[chosen]?.map as NodeMap;
-    const seen = { fleet: report.fleet, map, first_device };
-    summary.replaceChildren(h("b", {}, mapped[chosen]?.policy ?? ""), ` ${summary_of(seen)}`);
+    const run = mapped[chosen] as Run;
+    const seen = { fleet: report.fleet, map: run.map as NodeMap, first_device, closed };
+    summary.replaceChildren(h("b", {}, run.policy), `${moment_of(run)} ${summary_of(seen)}`);
     draw_groups(area, seen, groups, order === 0);
   };
   let width = 0;
@@ -50,8 +52,8 @@ export function fleet_map(report: Report, runs: Run[]): HTMLElement | null {
     show();
   }).observe(area);
   on_repaint(() => show());
-  return card("Fleet map", "Every block is a node, every cell one of its devices after the last " +
-    "arrival, filled as far as it is allocated. Point at a node, or use the arrow keys.",
+  return card("Fleet map", "Every block is a node, every cell one of its devices, filled as far " +
+    "as it is allocated. Point at a node, or use the arrow keys.",
     h("div", { class: "map-bar" },
       choice("Policy", mapped.map((run) => run.policy), 0, (next) => {
         chosen = next;
@@ -61,15 +63,21 @@ export function fleet_map(report: Report, runs: Run[]): HTMLElement | null {
         order = next;
         show();
       })),
-    h("div", { class: "map-bar" }, summary, key()),
+    h("div", { class: "map-bar" }, summary, key(closed.size > 0)),
     area);
 }
 
-function key(): HTMLElement {
+/** Which end is seen: a map is of one seed, unlike all other figures. */
+function moment_of(run: Run): string {
+  return run.seeds.length > 0 ? ` with seed ${run.seeds[0]}, after the last arrival,` : "";
+}
+
+function key(closed: boolean): HTMLElement {
   const entry = (name: string, text: string): HTMLElement =>
     h("span", {}, h("i", { class: `key ${name}`, "aria-hidden": "true" }), text);
   return h("div", { class: "keys" }, entry("used", "allocated"), entry("half", "half allocated"),
-    entry("free", "free"), entry("starved", "free, but < 5\u202f% of CPU or memory left"));
+    entry("free", "free"), entry("starved", "free, but < 5\u202f% of CPU or memory left"),
+    closed ? entry("closed", "takes no work: cordoned or not ready") : null);
 }
 
 function groups_of(fleet: Fleet): Group[] {
@@ -92,23 +100,35 @@ function free_of(seen: Seen, node: number): number[] {
 
 const sum = (values: number[]): number => values.reduce((total, value) => total + value, 0);
 
-function starved(seen: Seen, node: number): boolean {
-  return (seen.map.cpu_free_percent[node] ?? 100) < 5 ||
-    (seen.map.memory_free_percent[node] ?? 100) < 5;
+function fate_of(seen: Seen, node: number, has_devices = true): Fate {
+  if (seen.closed.has(node)) return "closed";
+  if (!has_devices) return "free";
+  const left = Math.min(seen.map.cpu_free_percent[node] ?? 100,
+    seen.map.memory_free_percent[node] ?? 100);
+  return left < 5 ? "starved" : "free";
+}
+
+/** In ‰, over nodes that take work. */
+function open_of(seen: Seen, nodes: number[]): number[] {
+  return nodes.filter((node) => !seen.closed.has(node)).flatMap((node) => free_of(seen, node));
 }
 
 function summary_of(seen: Seen): string {
-  const all = seen.map.device_free_permille;
+  const nodes = [...seen.fleet.node_names.keys()];
+  const all = open_of(seen, nodes);
   const whole = all.filter((free) => free === 1000).length;
   const parts = all.filter((free) => free > 0 && free < 1000);
-  const stuck = seen.fleet.node_names.reduce((total, _, node) =>
-    starved(seen, node) ? total + sum(free_of(seen, node)) : total, 0);
+  const stuck = sum(nodes.filter((node) => fate_of(seen, node) === "starved")
+    .flatMap((node) => free_of(seen, node)));
   const split = sum(parts) / 1000;
   const fate = stuck > 0
     ? ` Of all that, ${mean_count(stuck / 1000)} are on nodes with almost no CPU or memory left.`
     : "";
-  return `leaves ${plural(whole, "whole GPU")} free, and ${mean_count(split)} more in parts of ` +
-    `${plural(parts.length, "GPU")}.${fate}`;
+  const more = parts.length > 0
+    ? `, and ${mean_count(split)} more in parts of ${device_count(parts.length)}` : "";
+  const closed = seen.closed.size > 0
+    ? ` Not open to work, cordoned or not ready: ${plural(seen.closed.size, "node")}.` : "";
+  return `leaves ${device_count(whole, "whole ")} free${more}.${fate}${closed}`;
 }
 
 function draw_groups(area: HTMLElement, seen: Seen, groups: Group[], sorted: boolean): void {
@@ -116,8 +136,11 @@ function draw_groups(area: HTMLElement, seen: Seen, groups: Group[], sorted: boo
   const cell = layout_of.cell_size(groups.map((group) => devices_of(seen, group.nodes)), width);
   area.replaceChildren(...groups.map((group) => {
     const nodes = [...group.nodes];
-    const idle = (node: number): number => group.devices === 0
-      ? (seen.map.cpu_free_percent[node] ?? 0) : sum(free_of(seen, node));
+    const idle = (node: number): number => {
+      if (seen.closed.has(node)) return -1;
+      return group.devices === 0 ? (seen.map.cpu_free_percent[node] ?? 0)
+        : sum(free_of(seen, node));
+    };
     if (sorted) nodes.sort((a, b) => idle(b) - idle(a) || a - b);
     return draw_group(seen, { ...group, nodes }, cell, width);
   }));
@@ -133,12 +156,13 @@ function draw_group(seen: Seen, group: Group, cell: number, width: number): HTML
   const tooltip = new Tooltip();
   const blocks = group.nodes.map((node) => ({
     free: group.devices > 0 ? free_of(seen, node) : [(seen.map.cpu_free_percent[node] ?? 0) * 10],
-    starved: group.devices > 0 && starved(seen, node),
+    fate: fate_of(seen, node, group.devices > 0),
   }));
   const colours = {
     used: css_colour(group.devices > 0 ? "--map-used" : "--map-plain"),
     free: css_colour(group.devices > 0 ? "--map-free" : "--map-plain-free"),
     starved: css_colour("--map-starved"),
+    closed: css_colour("--map-closed"),
     block: css_colour("--map-block"),
     mark: css_colour("--text"),
   };
@@ -151,20 +175,20 @@ function draw_group(seen: Seen, group: Group, cell: number, width: number): HTML
       seen.fleet.node_names[node] ?? "", rows_of(seen, node));
   };
   follow(canvas, layout, pointed);
-  const total = blocks.reduce((all, one) => all + sum(one.free), 0) / 1000;
-  const title = title_of(seen, group, total);
+  const title = title_of(seen, group);
   canvas.setAttribute("aria-label", `${title}. Arrow keys go from node to node.`);
   return h("div", { class: "map-group" },
     h("h3", {}, group.model, " ", h("span", {}, title)),
     h("div", { class: "map-canvas" }, canvas, tooltip.element));
 }
 
-function title_of(seen: Seen, group: Group, free: number): string {
+function title_of(seen: Seen, group: Group): string {
   const nodes = plural(group.nodes.length, "node");
   if (group.devices === 0) return `${nodes}, filled as far as their CPU is used`;
   const gpus = sum(devices_of(seen, group.nodes));
+  const free = sum(open_of(seen, group.nodes)) / 1000;
   const share = percent((100 * free) / Math.max(gpus, 1));
-  return `${nodes} · ${plural(gpus, "GPU")} · ${mean_count(free)} free (${share})`;
+  return `${nodes} · ${device_count(gpus)} · ${mean_count(free)} free (${share})`;
 }
 
 function rows_of(seen: Seen, node: number): { series: number; name: string; value: string }[] {
@@ -175,6 +199,7 @@ function rows_of(seen: Seen, node: number): { series: number; name: string; valu
   const parts = free.map((value, at) => [at, value] as const)
     .filter(([, value]) => value > 0 && value < 1000);
   return [
+    ...(seen.closed.has(node) ? [row("takes no work", "cordoned or not ready")] : []),
     ...(model ? [row(`${free.length} × ${model}`, `${whole} free`)] : []),
     ...parts.map(([at, value]) => row(`device ${at}`, `${percent(value / 10, 0)} free`)),
     row("cpu free", percent(seen.map.cpu_free_percent[node] ?? 0, 0)),

@@ -17,15 +17,16 @@ export interface Box {
   columns: number; // Of devices.
 }
 
+/** Free capacity is of use, is hardly so without cpu and memory, or takes no work at all. */
+export type Fate = "free" | "starved" | "closed";
+
 export interface Block {
   free: number[]; // In ‰ of each device.
-  starved: boolean; // What is free can hardly be used.
+  fate: Fate; // Of what is free.
 }
 
-export interface Colours {
+export interface Colours extends Record<Fate, string> {
   used: string;
-  free: string;
-  starved: string;
   block: string;
   mark: string;
 }
@@ -109,8 +110,9 @@ export function paint(
     });
   };
   cells(colours.used, () => true, true);
-  cells(colours.free, (block) => !block.starved, false);
-  cells(colours.starved, (block) => block.starved, false);
+  for (const fate of ["free", "starved", "closed"] as const) {
+    cells(colours[fate], (block) => block.fate === fate, false);
+  }
   const mark = layout.boxes[marked];
   if (!mark) return;
   brush.strokeStyle = colours.mark;

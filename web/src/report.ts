@@ -12,11 +12,13 @@ export interface Fleet {
   name: string;
   nodes: number;
   gpus: number;
+  all_gpus: boolean;
   models: { model: string; nodes: number; gpus: number }[];
   // One entry per node, in one order for all runs' maps.
   node_names: string[];
   node_models: number[]; // Index in models, -1 for a node without accelerators.
   node_devices: number[];
+  closed_nodes: number[]; // Cordoned or not ready.
 }
 
 export interface Spread {
@@ -35,6 +37,18 @@ export interface Run {
   decisions_per_second: number;
   map?: NodeMap;
   trace?: Trace;
+  snapshot?: Snapshot;
+}
+
+/** The pods of a cluster's dump, placed anew. */
+export interface Snapshot {
+  gpus_allocated: number;
+  running: number;
+  running_unplaced: number;
+  pending: number;
+  pending_started: number;
+  free_whole_nodes: number;
+  largest_gang_8gpu: number;
 }
 
 export interface NodeMap {

@@ -35,6 +35,26 @@ export function plural(value: number, noun: string): string {
   return `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
 }
 
+let device = "GPU";
+
+/** Before anything is drawn: does the page speak of GPUs, or of accelerators? */
+export function name_devices(all_gpus: boolean): void {
+  device = all_gpus ? "GPU" : "accelerator";
+}
+
+/** "GPUs", or what its devices are called. */
+export function devices(): string {
+  return `${device}s`;
+}
+
+export function device_count(value: number, quality = ""): string {
+  return plural(value, quality + device);
+}
+
+export function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /** The sizes of tasks: cpu, share, 1, 2, 4, 8 in this order. */
 export function compare_sizes(a: string, b: string): number {
   const rank = (size: string): number => size === "cpu" ? -2 : size === "share" ? -1 : Number(size);
@@ -43,6 +63,6 @@ export function compare_sizes(a: string, b: string): number {
 
 export function size_title(size: string): string {
   if (size === "cpu") return "CPU only";
-  if (size === "share") return "GPU share";
-  return /^\d+$/.test(size) ? plural(Number(size), "GPU") : size;
+  if (size === "share") return `${capital(device)} share`;
+  return /^\d+$/.test(size) ? device_count(Number(size)) : size;
 }
