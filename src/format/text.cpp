@@ -52,8 +52,10 @@ std::size_t width_of(char32_t value) {
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-bool same_but_for_case(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, {}, lower, lower);
+std::string lowered(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), lower);
+  return out;
 }
 
 bool starts_like_a_number(std::string_view cell) {
@@ -191,14 +193,19 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::optional<std::string_view> closest(std::string_view name,
                                         std::span<const std::string_view> candidates) {
+  const std::string wanted = lowered(name);
+  const std::size_t most = std::max<std::size_t>(1, name.size() / 3);
   std::optional<std::string_view> best;
-  std::size_t best_distance = std::max<std::size_t>(1, name.size() / 3) + 1;
+  std::pair<std::size_t, bool> best_rank{most + 1, false};
   for (const std::string_view candidate : candidates) {
-    if (same_but_for_case(name, candidate)) return candidate;
-    const std::size_t distance = edit_distance(name, candidate);
-    if (distance < best_distance && distance < candidate.size()) {
+    const std::string known = lowered(candidate);
+    if (wanted == known) return candidate;
+    const std::size_t distance = edit_distance(wanted, known);
+    const bool other_start = wanted.substr(0, 1) != known.substr(0, 1);
+    const std::pair rank{distance, other_start};
+    if (rank < best_rank && distance < candidate.size()) {
       best = candidate;
-      best_distance = distance;
+      best_rank = rank;
     }
   }
   return best;

@@ -42,8 +42,8 @@ std::string quote(std::string_view text);
 /// Texts longer than 64 bytes are not compared: the answer is the longer length.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The candidate nearest to `name`, near enough to be a typing error (a third of its length; a
-/// difference in case alone always is), or nullopt. Ties fall to the first candidate.
+/// The candidate nearest to `name`, near enough to be a typing error (a third of its length; case
+/// does not count), or nullopt. Ties fall to one with the same first letter, then to the first.
 std::optional<std::string_view> closest(std::string_view name,
                                         std::span<const std::string_view> candidates);
 
