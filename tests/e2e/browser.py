@@ -5,6 +5,7 @@ import json
 import os
 import select
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -22,7 +23,8 @@ class Browser:
     """`complaints` gathers what a page prints as an error, throws, or asks of the outside."""
 
     def __init__(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="tutti-browser-")
+        self.folder = tempfile.TemporaryDirectory(prefix="tutti-browser-",
+                                                  ignore_cleanup_errors=True)
         their_in, self.to = os.pipe()
         self.of, their_out = os.pipe()
         # The protocol wants descriptors 3 and 4; high numbers first, so that none is overwritten.
@@ -33,7 +35,7 @@ class Browser:
         self.process = subprocess.Popen(
             ["bash", "-c", f'exec "$0" "$@" 3<&{high[0]} 4>&{high[1]}', find(), *options],
             pass_fds=high, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL)
+            stderr=subprocess.DEVNULL, start_new_session=True)
         for descriptor in (their_in, their_out, *high):
             os.close(descriptor)
         self.buffer = b""
@@ -54,6 +56,10 @@ class Browser:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        try:  # Its children may outlive it, and write into the folder.
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
         os.close(self.to)
         os.close(self.of)
         self.folder.cleanup()
