@@ -31,5 +31,6 @@ void register_gangs();
 void register_memory();
 void register_place();
 void register_sim();
+void register_store();
 
 }  // namespace tutti::bench

@@ -71,6 +71,7 @@ int measure_all(int argc, char** argv) {
   register_gangs();
   register_place();
   register_sim();
+  register_store();
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   benchmark::RunSpecifiedBenchmarks();

@@ -1,0 +1,68 @@
+#include "store/chain.h"
+
+#include <openssl/evp.h>
+
+#include <array>
+#include <charconv>
+
+#include "base/check.h"
+
+namespace tutti {
+namespace {
+
+constexpr std::size_t hash_digits = 64;
+constexpr std::string_view digits = "0123456789abcdef";
+
+}  // namespace
+
+/// The algorithm is fetched once: that costs more than hashing a line.
+struct Chain::Digest {
+  EVP_MD* algorithm = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  EVP_MD_CTX* context = EVP_MD_CTX_new();
+
+  Digest() = default;
+  Digest(const Digest&) = delete;
+  Digest& operator=(const Digest&) = delete;
+  ~Digest() {
+    EVP_MD_CTX_free(context);
+    EVP_MD_free(algorithm);
+  }
+  void add(std::string_view text) const {
+    CHECK(EVP_DigestUpdate(context, text.data(), text.size()) == 1);
+  }
+};
+
+std::string chain_origin() { return std::string(hash_digits, '0'); }
+
+bool is_chain_hash(std::string_view text) {
+  return text.size() == hash_digits && text.find_first_not_of(digits) == std::string_view::npos;
+}
+
+Chain::Chain() : digest_(std::make_unique<Digest>()) {
+  CHECK(digest_->algorithm != nullptr && digest_->context != nullptr);
+}
+Chain::~Chain() = default;
+Chain::Chain(Chain&&) noexcept = default;
+Chain& Chain::operator=(Chain&&) noexcept = default;
+
+std::string Chain::hash(std::string_view before, std::uint64_t row, std::string_view line) {
+  std::array<char, 24> number{'\n'};
+  char* const end = std::to_chars(number.data() + 1, number.data() + number.size() - 1, row).ptr;
+  *end = '\n';
+  CHECK(EVP_DigestInit_ex2(digest_->context, digest_->algorithm, nullptr) == 1);
+  digest_->add(before);
+  digest_->add({number.data(), static_cast<std::size_t>(end + 1 - number.data())});
+  digest_->add(line);
+  std::array<unsigned char, EVP_MAX_MD_SIZE> raw{};
+  unsigned size = 0;
+  CHECK(EVP_DigestFinal_ex(digest_->context, raw.data(), &size) == 1);
+  CHECK(size == hash_digits / 2, size);
+  std::string out(hash_digits, '\0');
+  for (std::size_t at = 0; at < hash_digits / 2; ++at) {
+    out[2 * at] = digits[raw[at] >> 4U];
+    out[2 * at + 1] = digits[raw[at] & 15U];
+  }
+  return out;
+}
+
+}  // namespace tutti

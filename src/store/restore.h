@@ -1,0 +1,15 @@
+/// State from a journal, as a server has it when it starts.
+#pragma once
+
+#include "base/result.h"
+#include "model/state.h"
+#include "store/journal_file.h"
+
+namespace tutti {
+
+/// The fold of all rows. An event that State would not admit, or that is older than the one before
+/// it, is an error with its row: then the journal was written by something else than the engine.
+/// O(rows) time; memory for the State and one row.
+Result<State> restore(JournalFile& journal);
+
+}  // namespace tutti
