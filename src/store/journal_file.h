@@ -1,14 +1,12 @@
 /// The journal in a file: every event as one numbered line, durable before `append` returns.
 ///
 /// - One append is one transaction of SQLite and one wait for the disk, however many events it has.
-/// - Rows are numbered from 1 without a gap, and chained by hashes (chain.h). A row that is
-/// missing,
-///   damaged or changed is an error with its number; nothing is skipped, mended or guessed.
+/// - Rows are numbered from 1 without a gap, and chained by hashes (chain.h). A missing, damaged or
+///   changed row is an error with its number; nothing is skipped, mended or guessed.
 /// - Lines are those of model/codec.h, so that what an old version wrote is read for ever.
 /// - One process writes (lock_file.h); any number may read beside it.
 /// - An append that failed left nothing. Where that is in doubt (the disk failed), all later ones
-/// are
-///   refused until the journal is opened anew.
+///   are refused until the journal is opened anew.
 ///
 /// Beside NAME there are NAME.lock, NAME.head (head_file.h), and while it is open NAME-wal and
 /// NAME-shm, which are part of it. To restore a backup, remove all of these and copy it to NAME.

@@ -7,8 +7,8 @@
 
 namespace tutti {
 
-/// The fold of all rows. An event that State would not admit, or that is older than the one before
-/// it, is an error with its row: then the journal was written by something else than the engine.
+/// The fold of all rows: what the engine refused then is refused again. An event that is older than
+/// the one before it is an error with its row: the journal was written by something else.
 /// O(rows) time; memory for the State and one row.
 Result<State> restore(JournalFile& journal);
 
