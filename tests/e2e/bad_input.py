@@ -272,7 +272,7 @@ COMMANDS = [
     (["sim", "generate", "workload", "--jobs", "1000000", "--every", "1000000h"], "year 30000"),
     (["sim", "chaos", "--seeds", "5..1"], "42..51"), (["sim", "chaos", "--until", "-1"], "natural"),
     (["sim", "chaos", "--until", "NaN"], "natural"), (["catalog", "nope"], "tutti catalog lists"),
-    (["catalog", "H10"], "did you mean A10?"), (["catalog", ""], "the value is empty"),
+    (["catalog", "H10"], "did you mean H100?"), (["catalog", ""], "the value is empty"),
     (["completion", "fish"], "known: bash, zsh"), (["completion"], "required"),
     (["config", "check", ""], "the value is empty"), (["config"], "known: check"),
     (["sim", "scenario", "--jsn", "x"], "did you mean --json?"), (["sim"], "--fleet FILE"),
