@@ -44,7 +44,9 @@ GangSpec choosy() {
 GangSpec crowd(Prng& prng) {
   GroupSpec group;
   for (int kind = 0; kind < 2; ++kind) {
-    group.roles.push_back(role_of(33 + prng.below(20), prng.between(1, 12) * 100));
+    // Drawn one after the other: compilers differ in the order of arguments.
+    const std::uint32_t tasks = 33 + prng.below(20);
+    group.roles.push_back(role_of(tasks, prng.between(1, 12) * 100));
   }
   return {.groups = {group}};
 }
