@@ -24,7 +24,7 @@ class Search {
     DomainMiss miss{.level = unit.closeness.level, .wanted = missing(unit)};
     const Domains& level = workspace_.domains(state_, miss.level);
     if (miss.wanted == 0) return {};
-    const NodeIndex there = anchor(unit);
+    const NodeIndex there = anchor(state_, gang_, unit.roles);
     miss.runs_there = there.valid();
     for (std::size_t at = 0; at < level.members.size(); ++at) {
       if (there.valid() && level.of_node[there.value()] != DomainIndex(at)) continue;
@@ -58,17 +58,6 @@ class Search {
       }
     }
     return room;
-  }
-
-  /// A node on which a task of the unit runs already, or none.
-  NodeIndex anchor(const Unit& unit) const {
-    for (const GangShape::Role& role : unit.roles) {
-      for (std::uint32_t offset = 0; offset < role.count; ++offset) {
-        const TaskIndex task(gang_.first_task.value() + role.first_task + offset);
-        if (holds(state_.tasks()[task].phase)) return state_.tasks()[task].node;
-      }
-    }
-    return NodeIndex::none();
   }
 
   const State& state_;

@@ -62,6 +62,17 @@ std::uint32_t standing(const State& state, const Gang& gang, const GangShape::Ro
   return count;
 }
 
+NodeIndex anchor(const State& state, const Gang& gang, std::span<const GangShape::Role> roles) {
+  for (const GangShape::Role& role : roles) {
+    for (std::uint32_t offset = 0; offset < role.count; ++offset) {
+      const Task& task =
+          state.tasks()[TaskIndex(gang.first_task.value() + role.first_task + offset)];
+      if (holds(task.phase)) return task.node;
+    }
+  }
+  return NodeIndex::none();
+}
+
 bool whole(const State& state, GangIndex index) {
   const Gang& gang = state.gangs()[index];
   for (const GangShape::Role& role : state.gang_shape(gang.shape).roles) {

@@ -1,12 +1,17 @@
 /// Placing a gang: all of its tasks that must start together, then as many more as fit.
 #pragma once
 
+#include <span>
+
 #include "sched/txn.h"
 
 namespace tutti {
 
 /// Tasks of the role that count for its minimum: placed, or ended well.
 std::uint32_t standing(const State& state, const Gang& gang, const GangShape::Role& role);
+
+/// A node on which a task of these roles of the gang runs already, or none.
+NodeIndex anchor(const State& state, const Gang& gang, std::span<const GangShape::Role> roles);
 
 /// What the role's most modest alternative takes of accelerators, in thousandths.
 std::int64_t least_gpus(const State& state, const GangShape::Role& role);

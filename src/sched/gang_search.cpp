@@ -385,24 +385,13 @@ void GangSearch::refresh_since(Txn::Mark mark) {
   for (std::size_t at = mark; at < txn_.size(); ++at) refresh(txn_.action(at).node);
 }
 
-/// A node on which a task of the group runs already, or none.
 NodeIndex GangSearch::anchor(const GangShape::Group& group) const {
-  for (std::uint32_t at = 0; at < group.roles; ++at) {
-    const GangShape::Role& role = shape_.roles[group.first_role + at];
-    for (std::uint32_t offset = 0; offset < role.count; ++offset) {
-      const Task& task = state_.tasks()[task_of(role, offset)];
-      if (holds(task.phase)) return task.node;
-    }
-  }
-  return NodeIndex::none();
+  return tutti::anchor(state_, gang_,
+                       std::span(shape_.roles).subspan(group.first_role, group.roles));
 }
 
 NodeIndex GangSearch::anchor() const {
-  if (gang_.holding == 0) return NodeIndex::none();
-  for (const GangShape::Group& group : shape_.groups) {
-    if (const NodeIndex node = anchor(group); node.valid()) return node;
-  }
-  return NodeIndex::none();
+  return gang_.holding == 0 ? NodeIndex::none() : tutti::anchor(state_, gang_, shape_.roles);
 }
 
 }  // namespace tutti
