@@ -1,7 +1,9 @@
 #include "dialect/devices.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/catalog.h"
@@ -17,7 +19,37 @@ std::string quoted(std::string_view word) {
   return out + "\"";
 }
 
+/// A figure of the whole card, as far as a slice has it; none where nobody knows its part.
+std::optional<std::int64_t> part_of(const Attribute& figure, const MigLayout* layout,
+                                    const MigProfile* profile) {
+  const std::string_view name = figure.name;
+  const bool rate = name.ends_with("_tflops") || name.ends_with("_tops");
+  const bool bandwidth = name == "memory_bandwidth_gb_per_s";
+  if (name.ends_with("_power_w") || name.starts_with("interconnect")) return std::nullopt;
+  if (!rate && !bandwidth) return figure.number;
+  if (profile == nullptr) return std::nullopt;
+  if (rate) return figure.number * profile->compute_slices / layout->compute_slices;
+  return figure.number * profile->size / layout->memory_slices;
+}
+
 }  // namespace
+
+bool become_slice(DeviceType& card, const Catalog* catalog, std::string_view profile) {
+  const Catalog::Entry* const entry = catalog == nullptr ? nullptr : catalog->entry(card.model);
+  const MigLayout* const layout = entry == nullptr ? nullptr : catalog->layout(entry->mig);
+  const MigProfile* const known = layout == nullptr ? nullptr : layout->find(profile);
+  card.profile = known == nullptr ? profile : known->name;
+  card.memory_mib = known == nullptr ? 0 : known->memory_mib;
+  std::vector<Attribute> attributes;
+  for (Attribute& figure : card.attributes) {
+    const auto part = part_of(figure, layout, known);
+    if (!part) continue;
+    figure.number = *part;
+    attributes.push_back(std::move(figure));
+  }
+  card.attributes = std::move(attributes);
+  return known != nullptr;
+}
 
 DeviceType device_type_of(const Catalog* catalog, std::string_view name) {
   if (catalog != nullptr) {

@@ -91,17 +91,6 @@ std::string slice_in_label(const Labels& labels) {
   return at == std::string::npos ? std::string() : product->substr(at + marker.size());
 }
 
-void become_slice(DeviceSpec& spec, const Catalog* catalog, const Catalog::Entry* entry,
-                  const std::string& profile) {
-  spec.device.mode = DeviceMode::mig;
-  spec.type.profile = profile;
-  const MigLayout* const layout = entry == nullptr ? nullptr : catalog->layout(entry->mig);
-  const MigProfile* const known = layout == nullptr ? nullptr : layout->find(profile);
-  if (known == nullptr) return;
-  spec.type.profile = known->name;
-  spec.type.memory_mib = known->memory_mib;
-}
-
 /// One unit of a resource on this node.
 DeviceSpec unit_of(const ObjectMeta& node, const std::string& resource,
                    const Catalog::Counted& counted, const Catalog* catalog) {
@@ -117,10 +106,12 @@ DeviceSpec unit_of(const ObjectMeta& node, const std::string& resource,
   }
   std::string reported = "nvidia.com/gpu.memory";
   if (!counted.rest.empty() && resource.starts_with("nvidia.com/mig-")) {
-    become_slice(spec, catalog, entry, std::string(counted.rest));
+    become_slice(spec.type, catalog, counted.rest);
+    spec.device.mode = DeviceMode::mig;
     reported = resource + ".memory";
   } else if (const std::string slice = slice_in_label(node.labels); !slice.empty()) {
-    become_slice(spec, catalog, entry, slice);
+    become_slice(spec.type, catalog, slice);
+    spec.device.mode = DeviceMode::mig;
   }
   if (counted.vendor->name == "nvidia") {
     spec.type.memory_mib = number_label(node.labels, reported).value_or(spec.type.memory_mib);

@@ -129,6 +129,12 @@ TEST(KubernetesNodeTest, SlicesAndSharedCards) {
   EXPECT_EQ(mig.devices[0].device.mode, DeviceMode::mig);
   EXPECT_LT(mig.devices[0].type.memory_mib, 10'240);
   EXPECT_GT(mig.devices[0].type.memory_mib, 9'000);
+  EXPECT_TRUE(AttributeExpression::parse("fp16 && fp16_tflops < 45")->matches(mig.devices[0].type));
+  const NodeSpec unknown = node_of(
+      "{metadata: {name: n, labels: {nvidia.com/gpu.product: NVIDIA-A100-SXM4-80GB-MIG-9g.9gb}}, "
+      "status: {allocatable: {nvidia.com/gpu: 1}}}");
+  EXPECT_EQ(unknown.devices[0].type.profile, "9g.9gb");
+  EXPECT_EQ(unknown.devices[0].type.memory_mib, 0);  // Not that of the card.
   const NodeSpec sliced = node_of(
       "{metadata: {name: n, labels: {nvidia.com/gpu.product: NVIDIA-L4-SHARED, "
       "nvidia.com/gpu.replicas: \"4\", nvidia.com/gpu.memory: \"24000\"}}, status: "

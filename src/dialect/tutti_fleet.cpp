@@ -15,6 +15,7 @@
 #include "dialect/tutti.h"
 #include "dialect/tutti_read.h"
 #include "format/text.h"
+#include "model/catalog.h"
 
 namespace tutti {
 namespace {
@@ -115,20 +116,39 @@ Result<void> check_ids(const std::vector<DeviceSpec>& devices) {
   return {};
 }
 
+/// A slice of a card that the catalog knows has a profile that it knows, or says its memory.
+Result<void> check_profile(Reader& reader, const Catalog* catalog, const DeviceType& slice) {
+  const Catalog::Entry* const entry = catalog == nullptr ? nullptr : catalog->entry(slice.model);
+  if (entry == nullptr) return {};
+  const MigLayout* const layout = catalog->layout(entry->mig);
+  std::vector<std::string_view> names;
+  for (std::size_t at = 0; layout != nullptr && at < layout->profiles.size(); ++at) {
+    names.push_back(layout->profiles[at].name);
+  }
+  return fail(reader.error("profile",
+                           fmt::format("the catalog knows no slice {} of {}, so \"memory\" must "
+                                       "be given",
+                                       quote(slice.profile), entry->type.model),
+                           did_you_mean(slice.profile, names)));
+}
+
 /// What the file says of a device type wins over the catalog.
 Result<DeviceType> read_type(Reader& reader, const Catalog* catalog) {
   DeviceType type = device_type_of(catalog, TRY(read_name(reader, "model")));
   if (auto vendor = TRY(reader.optional_text("vendor"))) type.vendor = *std::move(vendor);
   const std::span<const Choice<DeviceKind>> choices(kinds);
   if (const auto kind = TRY(reader.optional_choice("kind", choices))) type.kind = *kind;
+  const auto profile = TRY(reader.optional_text("profile"));
+  const bool known = !profile || become_slice(type, catalog, *profile);
   if (const auto memory = TRY(reader.optional_quantity("memory"))) {
     if (*memory / bytes_per_mib > limits::device_mib) {
       return fail(
           reader.error("memory", fmt::format("{} is more than a card has", bytes_text(*memory))));
     }
     type.memory_mib = *memory / bytes_per_mib;
+  } else if (!known) {
+    TRY(check_profile(reader, catalog, type));
   }
-  if (auto profile = TRY(reader.optional_text("profile"))) type.profile = *std::move(profile);
   TRY(read_attributes(reader, type));
   return type;
 }
@@ -187,7 +207,8 @@ Result<std::vector<DeviceSpec>> NodeReader::read_device(Reader& reader) const {
   const std::span<const Choice<DeviceMode>> mode_choices(modes);
   const std::span<const Choice<Health>> health_choices(healths);
   Device device;
-  device.mode = TRY(reader.optional_choice("mode", mode_choices)).value_or(DeviceMode::whole);
+  device.mode = TRY(reader.optional_choice("mode", mode_choices))
+                    .value_or(type.profile.empty() ? DeviceMode::whole : DeviceMode::mig);
   device.health = TRY(reader.optional_choice("health", health_choices)).value_or(Health::online);
   if (const auto parent = TRY(reader.optional_integer("parent", 0, limits::devices_per_node - 1))) {
     device.parent = static_cast<std::uint8_t>(*parent);

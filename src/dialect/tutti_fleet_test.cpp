@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "dialect/tutti.h"
+#include "model/attribute.h"
 #include "model/catalog.h"
 
 namespace tutti {
@@ -72,6 +73,53 @@ nodes:
   EXPECT_EQ(node.devices[1].device.mode, DeviceMode::mps);
   EXPECT_EQ(node.devices[2].device.parent, 0);
   EXPECT_EQ(node.devices[2].type.profile, "1g.5gb");
+}
+
+TEST(TuttiFleetTest, ASliceHasTheFiguresOfItsProfile) {
+  const Catalog catalog = Catalog::builtin().value();
+  const FleetFile fleet = fleet_of(R"(
+nodes:
+  - name: n
+    devices:
+      - {model: A100-80G}
+      - {model: A100, profile: 1g.5gb, parent: 0}
+      - {model: A100-80G, profile: 1g.10gb.me, parent: 0}
+      - {model: A100-80G, profile: 3g.40gb, parent: 0, memory: 39Gi, attributes: {fp16_tflops: 1}}
+      - {model: A100-80G, profile: own, parent: 0, memory: 7Gi}
+      - {model: X1, profile: half, parent: 0, mode: mps}
+)",
+                                   &catalog);
+  const auto holds = [&](unsigned device, std::string_view test) {
+    return AttributeExpression::parse(test)->matches(fleet.nodes[0].devices[device].type);
+  };
+  EXPECT_TRUE(holds(0, "memory == 80Gi && fp16_tflops == 312 && interconnect"));
+  EXPECT_TRUE(holds(1, "model == A100-40G && memory == 4864Mi && profile == 1g.5gb"));
+  EXPECT_TRUE(
+      holds(2, "memory == 9856Mi && profile == \"1g.10gb+me\" && fp16 && fp16_tflops < 45"));
+  EXPECT_TRUE(holds(2, "fp16_tflops > 44 && memory_bandwidth_gb_per_s < 260"));
+  EXPECT_FALSE(holds(2, "interconnect"));
+  EXPECT_FALSE(holds(2, "peak_power_w"));
+  EXPECT_TRUE(holds(3, "memory == 39Gi && fp16_tflops == 1 && bf16_tflops < 134"));
+  EXPECT_TRUE(holds(4, "memory == 7Gi && profile == own && fp16"));
+  EXPECT_FALSE(holds(4, "fp16_tflops"));
+  EXPECT_TRUE(holds(5, "profile == half"));
+  EXPECT_EQ(fleet.nodes[0].devices[0].device.mode, DeviceMode::whole);
+  EXPECT_EQ(fleet.nodes[0].devices[2].device.mode, DeviceMode::mig);
+  EXPECT_EQ(fleet.nodes[0].devices[5].device.mode, DeviceMode::mps);
+}
+
+TEST(TuttiFleetTest, AProfileThatTheCatalogLacksNeedsItsMemory) {
+  const Catalog catalog = Catalog::builtin().value();
+  const auto text = [&](std::string_view device) {
+    const auto fleet =
+        parse_fleet("nodes: [{name: n, devices: [" + std::string(device) + "]}]", "test", &catalog);
+    return fleet ? "accepted" : fleet.error().text();
+  };
+  EXPECT_EQ(text("{model: A100-80G, profile: 3g.4gb}"),
+            "error: 1:56: nodes[0].devices[0].profile: the catalog knows no slice \"3g.4gb\" of "
+            "A100-80G, so \"memory\" must be given\nhint:  did you mean \"3g.40gb\"?\n");
+  EXPECT_TRUE(text("{model: T4, profile: 1g.5gb}").contains("no slice \"1g.5gb\" of T4"));
+  EXPECT_EQ(text("{model: T4, profile: 1g.5gb, memory: 5Gi}"), "accepted");
 }
 
 TEST(TuttiFleetTest, OneEntryStandsForMany) {
@@ -155,7 +203,7 @@ TEST(TuttiFleetTest, RefusesWrongNumbers) {
   EXPECT_EQ(refused("nodes: [{name: n, gpus: [128xL4, 1xT4]}]"),
             "error: 1:25: nodes[0].gpus: 129 devices on one node; at most 128 are supported\n");
   EXPECT_EQ(refused("nodes: [{name: n, devices: [{model: a, count: 2, island: [1]}]}]"),
-            "error: 1:58: nodes[0].devices[0].island: 1 numbers for 2 devices\n"
+            "error: 1:56: nodes[0].devices[0].island: 1 numbers for 2 devices\n"
             "hint:  one for each device, or a single number for all\n");
   EXPECT_EQ(refused("nodes: [{name: n, devices: [{model: a, parent: 1}]}]"),
             "error: 1:28: nodes[0].devices: parent 1 is none of the 1 devices\n");
