@@ -63,6 +63,8 @@ void StateApply::operator()(const NodeReported& event) {
       spec.devices.push_back(
           {.type = fleet.types()[devices[at].type.value()], .device = devices[at]});
       spec.devices.back().device.health = Health::failed;
+      // A slice that is gone divides its card no longer.
+      spec.devices.back().device.parent = Device::no_parent;
     }
     old_capacity = fleet.node(*known).capacity;
     was_reluctant = fleet.node(*known).reluctant();
