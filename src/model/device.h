@@ -62,7 +62,8 @@ struct Device {
   friend bool operator==(const Device&, const Device&) = default;
 };
 
-/// May new work start on it? Holdings of a device that stops being offered stay booked.
+/// May new work start on it, for all that is known of it alone (Fleet::offered knows more)?
+/// Holdings of a device that stops being offered stay booked.
 inline bool offered(const Device& device) { return device.health == Health::online; }
 
 /// A set of device ordinals of one node.

@@ -29,6 +29,7 @@ struct NodeLost {
   std::string node;
 };
 
+/// An operator's word; a report that knows nothing of it does not take it back.
 struct NodeCordoned {
   static constexpr std::uint16_t tag = 3;
   std::string node;

@@ -7,6 +7,24 @@
 #include "base/limits.h"
 
 namespace tutti {
+namespace {
+
+/// Which of a node's devices new work may have.
+std::vector<std::uint8_t> offers_of(std::span<const Device> devices) {
+  std::vector<std::uint8_t> offers(devices.size());
+  for (std::size_t at = 0; at < devices.size(); ++at) {
+    const std::size_t card = devices[at].parent;
+    const bool whole = card == Device::no_parent;
+    const bool card_offered = whole || (card < devices.size() && offered(devices[card]));
+    offers[at] = offered(devices[at]) && card_offered ? 1 : 0;
+  }
+  for (const Device& device : devices) {
+    if (device.parent < devices.size()) offers[device.parent] = 0;
+  }
+  return offers;
+}
+
+}  // namespace
 
 std::string_view to_text(Control control) {
   constexpr std::array<std::string_view, 4> words{"device", "node", "order", "observe"};
@@ -64,13 +82,15 @@ Fleet::Upsert Fleet::upsert(const NodeSpec& spec) {
     by_name_.emplace(spec.name, index);
   }
   Node& node = nodes_[index.value()];
+  const bool by_operator = node.cordoned_by_operator;
   node = {.name = spec.name,
           .pool = intern_pool(spec.pool),
           .labels = spec.labels,
           .taints = spec.taints,
           .stack = spec.stack,
           .capacity = {},
-          .cordoned = spec.cordoned};
+          .cordoned = spec.cordoned || by_operator,
+          .cordoned_by_operator = by_operator};
   for (const NamedAmount& entry : spec.capacity) {
     const Lane lane = lane_of(entry.name);
     CHECK(lane.valid(), entry.name);
@@ -91,8 +111,16 @@ void Fleet::set_present(NodeIndex node, bool present) {
   open_[node.value()] = nodes_[node.value()].open();
 }
 
+void Fleet::set_health(std::uint32_t row, Health health) {
+  devices_[row].health = health;
+  const auto next = std::ranges::upper_bound(device_begin_, row);
+  const NodeIndex node(static_cast<std::uint64_t>(next - device_begin_.begin() - 1));
+  std::ranges::copy(offers_of(devices(node)), offered_.begin() + device_begin(node));
+}
+
 void Fleet::set_cordoned(NodeIndex node, bool cordoned) {
   nodes_[node.value()].cordoned = cordoned;
+  nodes_[node.value()].cordoned_by_operator = cordoned;
   open_[node.value()] = nodes_[node.value()].open();
 }
 
@@ -124,11 +152,7 @@ bool Fleet::replace_devices(NodeIndex node, const std::vector<DeviceSpec>& specs
   }
   const std::size_t old_size = devices(node).size();
   std::vector<TypeIndex> types;
-  std::vector<std::uint8_t> partitioned(fresh.size());
-  for (const Device& device : fresh) {
-    types.push_back(device.type);
-    if (device.parent < fresh.size()) partitioned[device.parent] = 1;
-  }
+  for (const Device& device : fresh) types.push_back(device.type);
   const auto splice = [&](auto& column, const auto& rows) {
     const auto begin = column.begin() + device_begin(node);
     const auto at = column.erase(begin, begin + static_cast<std::ptrdiff_t>(old_size));
@@ -136,7 +160,7 @@ bool Fleet::replace_devices(NodeIndex node, const std::vector<DeviceSpec>& specs
   };
   splice(devices_, fresh);
   splice(device_types_, types);
-  splice(partitioned_, partitioned);
+  splice(offered_, offers_of(fresh));
   const bool uniform =
       !types.empty() && std::ranges::count(types, types.front()) == std::ssize(types);
   uniform_type_[node.value()] = uniform ? types.front() : TypeIndex::none();

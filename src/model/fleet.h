@@ -33,9 +33,10 @@ struct Node {
   std::vector<Taint> taints;
   std::vector<StackVersion> stack;
   Resources capacity;
-  bool bounded_pods = false;  ///< False: the number of tasks is not limited.
-  bool cordoned = false;
-  bool present = true;  ///< False after it was lost; it then takes no work.
+  bool bounded_pods = false;          ///< False: the number of tasks is not limited.
+  bool cordoned = false;              ///< By its own report or by an operator.
+  bool cordoned_by_operator = false;  ///< Outlasts reports.
+  bool present = true;                ///< False after it was lost; it then takes no work.
   bool open() const { return present && !cordoned; }
   /// Does a taint ask that tasks stay away if they can?
   bool reluctant() const;
@@ -62,10 +63,9 @@ class Fleet {
   /// The type of all devices of a node; none where they differ or there are none.
   TypeIndex uniform_type(NodeIndex node) const { return uniform_type_[node.value()]; }
   TypeIndex device_type(std::uint32_t row) const { return device_types_[row]; }
-  /// May new work have it? Not a card that was cut into slices: these are devices of their own.
-  bool offered(std::uint32_t row) const {
-    return tutti::offered(devices_[row]) && partitioned_[row] == 0;
-  }
+  /// May new work have it? Not a card that was cut into slices, for these are devices of their
+  /// own; and a slice only while its card is there and online too.
+  bool offered(std::uint32_t row) const { return offered_[row] != 0; }
   std::span<const Device> devices(NodeIndex node) const {
     return std::span(devices_).subspan(device_begin(node), device_end(node) - device_begin(node));
   }
@@ -83,8 +83,10 @@ class Fleet {
   Upsert upsert(const NodeSpec& spec);
 
   void set_present(NodeIndex node, bool present);
+  /// An operator's word: what closes a node holds until it is taken back, whatever is reported;
+  /// what opens it holds until the node reports again that it is closed.
   void set_cordoned(NodeIndex node, bool cordoned);
-  void set_health(std::uint32_t row, Health health) { devices_[row].health = health; }
+  void set_health(std::uint32_t row, Health health);
   void set_trees(std::vector<TreeSpec> trees) { trees_ = std::move(trees); }
 
   /// The lane of a resource that a job or node names, added when new; the last lane is shared by
@@ -103,10 +105,10 @@ class Fleet {
   std::vector<Node> nodes_;
   std::vector<std::uint32_t> device_begin_{0};
   std::vector<Device> devices_;
-  std::vector<TypeIndex> device_types_;    ///< By device row.
-  std::vector<std::uint8_t> partitioned_;  ///< By device row: has slices.
-  std::vector<TypeIndex> uniform_type_;    ///< By node.
-  std::vector<std::uint8_t> open_;         ///< By node.
+  std::vector<TypeIndex> device_types_;  ///< By device row.
+  std::vector<std::uint8_t> offered_;    ///< By device row.
+  std::vector<TypeIndex> uniform_type_;  ///< By node.
+  std::vector<std::uint8_t> open_;       ///< By node.
   std::map<std::string, NodeIndex, std::less<>> by_name_;
 };
 

@@ -43,6 +43,7 @@ void add(Hash& hash, const Node& node) {
     hash.add(taint.key).add(taint.value).add(static_cast<std::uint64_t>(taint.effect));
   }
   for (const StackVersion& version : node.stack) hash.add(version.name).add(version.version);
+  if (node.cordoned_by_operator) hash.add("cordoned by an operator");
 }
 
 void add(Hash& hash, const State& state, NodeIndex index) {

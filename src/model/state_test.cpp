@@ -275,6 +275,81 @@ TEST_F(StateTest, HealthAndCordonCloseWithoutReleasing) {
   EXPECT_EQ(open(0), 1000U);
 }
 
+TEST_F(StateTest, AnOperatorsCordonOutlastsReports) {
+  apply(NodeCordoned{"n0", true});
+  apply(NodeReported{node("n0")});
+  EXPECT_EQ(open(0), 0U);
+  apply(NodeLost{"n0"});
+  apply(NodeReported{node("n0", 3)});
+  EXPECT_EQ(open(0), 0U);
+  apply(NodeCordoned{"n0", false});
+  EXPECT_EQ(open(0), 1000U);
+  apply(NodeReported{node("n0", 3)});
+  EXPECT_EQ(open(0), 1000U);
+}
+
+TEST_F(StateTest, ACordonThatIsReportedEndsWithAReportOrAnOperator) {
+  NodeSpec closed = node("n0");
+  closed.cordoned = true;
+  apply(NodeReported{closed});
+  EXPECT_EQ(open(0), 0U);
+  apply(NodeReported{node("n0")});
+  EXPECT_EQ(open(0), 1000U);
+  apply(NodeReported{closed});
+  apply(NodeCordoned{"n0", false});
+  EXPECT_EQ(open(0), 1000U);
+  apply(NodeReported{closed});
+  EXPECT_EQ(open(0), 0U);
+}
+
+TEST_F(StateTest, TheHashKnowsWhoCordoned) {
+  State other = state_;
+  apply(NodeCordoned{"n0", true});
+  NodeSpec closed = node("n0");
+  closed.cordoned = true;
+  other.apply(NodeReported{closed}, now_);
+  EXPECT_NE(state_.hash(), other.hash());
+}
+
+TEST_F(StateTest, ASliceIsOfferedWhileItsCardIsThereAndSound) {
+  NodeSpec sliced = node("n0", 3);
+  sliced.devices[1].device.parent = 0;
+  sliced.devices[2].device.parent = 0;
+  apply(NodeReported{sliced});  // Moves the rows of n1, which follows.
+  const auto offers = [&] {
+    std::vector<unsigned> out;
+    for (unsigned row = 0; row < state_.fleet().device_count(); ++row) out.push_back(open(row));
+    return out;
+  };
+  EXPECT_EQ(offers(), (std::vector<unsigned>{0, 1000, 1000, 1000, 1000}));
+  apply(DeviceHealthChanged{"n0", 0, Health::degraded});
+  EXPECT_EQ(offers(), (std::vector<unsigned>{0, 0, 0, 1000, 1000}));
+  apply(DeviceHealthChanged{"n0", 2, Health::failed});
+  apply(DeviceHealthChanged{"n0", 0, Health::online});
+  EXPECT_EQ(offers(), (std::vector<unsigned>{0, 1000, 0, 1000, 1000}));
+  // Slices that are no longer reported make the card whole.
+  apply(NodeReported{node("n0", 1)});
+  EXPECT_EQ(offers(), (std::vector<unsigned>{1000, 0, 0, 1000, 1000}));
+  NodeSpec orphan = node("n0", 2);
+  orphan.devices[1].device.parent = 7;
+  apply(NodeReported{orphan});
+  EXPECT_EQ(offers(), (std::vector<unsigned>{1000, 0, 0, 1000, 1000}));
+}
+
+TEST_F(StateTest, ATaskOnASliceOfABrokenCardIsLeftAlone) {
+  NodeSpec sliced = node("n0", 2);
+  sliced.devices[1].device.parent = 0;
+  apply(NodeReported{sliced});
+  const JobId id = submit(job(1));
+  place({id, 0}, 0, {1});
+  apply(DeviceHealthChanged{"n0", 0, Health::failed});
+  EXPECT_EQ(state_.usage().used_permille(1), 1000);
+  apply(TaskExited{{id, 0}, 1, 0});
+  EXPECT_EQ(open(1), 0U);
+  apply(DeviceHealthChanged{"n0", 0, Health::online});
+  EXPECT_EQ(open(1), 1000U);
+}
+
 TEST_F(StateTest, SharesOfADeviceAddUp) {
   TaskShape half = shape();
   half.devices.front().compute_permille = 500;
