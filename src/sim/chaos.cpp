@@ -97,6 +97,7 @@ class ChaosRun {
     const bool lost = faults_.fires(Fault::workspace_lost);
     if (lost || options_.forgetful) engine_.forget_workspace();
     witness_.before(engine_.state(), event);
+    uprooted_.before(engine_.state(), event);
     const auto step = engine_.step(std::span(&event, 1), now_);
     if (options_.trace) print_step(event, step);
     if (!step) return fail_with(step.error().text());
@@ -109,7 +110,7 @@ class ChaosRun {
     std::erase_if(alive_, [&](JobId id) { return !engine_.state().find(id).valid(); });
     const std::string& violation = backend_.attempts().violation();
     if (!violation.empty()) return fail_with(violation);
-    fail_with(check_invariants(engine_.state(), {shrunk_, alive_.size()}));
+    fail_with(check_invariants(engine_.state(), {shrunk_, alive_.size(), {}, uprooted_}));
   }
 
   void print_step(const Event& event, const Result<Engine::Step>& step) const {
@@ -162,8 +163,9 @@ class ChaosRun {
       lost_.insert(at);
     }
     if (faults_.fires(Fault::node_cordoned)) {
-      node.cordoned = !node.cordoned;
-      send(NodeCordoned{node.name, node.cordoned});
+      const bool close = cordoned_.insert(at).second;
+      if (!close) cordoned_.erase(at);
+      send(NodeCordoned{node.name, close});
     }
     if (faults_.fires(Fault::node_shrunk)) {
       node.capacity[0].amount = std::max<std::int64_t>(node.capacity[0].amount / 2, 1000);
@@ -204,7 +206,7 @@ class ChaosRun {
   void heal() {
     faults_.heal();
     for (std::size_t at = 0; at < nodes_.size(); ++at) {
-      nodes_[at].cordoned = false;
+      if (cordoned_.erase(at) > 0) send(NodeCordoned{nodes_[at].name, false});
       for (DeviceSpec& device : nodes_[at].devices) device.device.health = Health::online;
       report_node(at);
     }
@@ -256,8 +258,10 @@ class ChaosRun {
   Instant now_;
   std::vector<NodeSpec> nodes_;
   std::set<std::size_t> lost_;
+  std::set<std::size_t> cordoned_;  ///< What the operator closed; the nodes know nothing of it.
   std::set<std::string> shrunk_;
   std::set<JobId> alive_;
+  Uprooted uprooted_;
   std::uint64_t next_job_ = 1;
   ChaosResult result_;
 };

@@ -81,6 +81,9 @@ NodeSpec ChaosDraw::node(unsigned number) {
   for (std::size_t card = 0; card < node.devices.size(); ++card) {
     node.devices[card].device.island = static_cast<std::uint16_t>(card / 2);
   }
+  if (node.devices.size() == 4 && prng_.chance(300)) {  // The first card is cut into the others.
+    for (std::size_t slice = 1; slice < 4; ++slice) node.devices[slice].device.parent = 0;
+  }
   return node;
 }
 

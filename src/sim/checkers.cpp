@@ -1,5 +1,7 @@
 #include "sim/checkers.h"
 
+#include <span>
+#include <string_view>
 #include <vector>
 
 namespace tutti {
@@ -50,6 +52,52 @@ std::string check_gangs(const State& state) {
   return {};
 }
 
+/// The value by which nodes of the level are near each other; empty where it has none.
+std::string_view place_of(const Node& node, const std::string& level) {
+  if (level == "host") return node.name;
+  const std::string* const value = node.labels.find(level);
+  return value == nullptr ? std::string_view() : *value;
+}
+
+/// What the tasks of some roles hold lies in one place of the level that they must share.
+std::string check_near(const State& state, const Gang& gang, const Closeness& wanted,
+                       std::span<const GangShape::Role> roles) {
+  if (!wanted.required || wanted.level.empty()) return {};
+  const Task* first = nullptr;
+  for (const GangShape::Role& role : roles) {
+    for (std::uint32_t each = 0; each < role.count; ++each) {
+      const Task& task = state.tasks()[TaskIndex(gang.first_task.value() + role.first_task + each)];
+      if (!holds(task.phase)) continue;
+      if (first == nullptr) first = &task;
+      const Node& node = state.fleet().node(task.node);
+      const Node& other = state.fleet().node(first->node);
+      const std::string_view place = place_of(node, wanted.level);
+      if (!place.empty() && place == place_of(other, wanted.level)) continue;
+      return "job " + to_string(state.jobs()[gang.job].id) + " must be together within \"" +
+             wanted.level + "\", and stands apart on " + other.name + " and " + node.name;
+    }
+  }
+  return {};
+}
+
+/// What must be close is, but for gangs under which labels changed.
+std::string check_closeness(const State& state, const Uprooted& uprooted) {
+  for (std::size_t at = 0; at < state.gangs().size(); ++at) {
+    const GangIndex index(at);
+    const Gang& gang = state.gangs()[index];
+    if (!gang.job.valid() || gang.holding == 0) continue;
+    const GangShape& shape = state.gang_shape(gang.shape);
+    std::string wrong = check_near(state, gang, shape.closeness, shape.roles);
+    for (const GangShape::Group& group : shape.groups) {
+      if (!wrong.empty()) break;
+      wrong = check_near(state, gang, group.closeness,
+                         std::span(shape.roles).subspan(group.first_role, group.roles));
+    }
+    if (!wrong.empty() && !uprooted.covers(state, index)) return wrong;
+  }
+  return {};
+}
+
 std::string check_queues(const State& state, const Expectations& expectations) {
   for (std::size_t at = 0; at < state.queue_count(); ++at) {
     const Queue& queue = state.queue(QueueIndex(at));
@@ -69,6 +117,9 @@ std::string check_invariants(const State& state, const Expectations& expectation
   if (std::string wrong = state.verify(); !wrong.empty()) return wrong;
   if (std::string wrong = check_capacity(state, expectations); !wrong.empty()) return wrong;
   if (std::string wrong = check_gangs(state); !wrong.empty()) return wrong;
+  if (std::string wrong = check_closeness(state, expectations.uprooted); !wrong.empty()) {
+    return wrong;
+  }
   if (std::string wrong = check_queues(state, expectations); !wrong.empty()) return wrong;
   if (state.live_jobs() == expectations.jobs_alive) return {};
   return "jobs lost: State knows " + std::to_string(state.live_jobs()) + ", " +

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "model/state.h"
+#include "sim/uprooted.h"
 
 namespace tutti {
 
@@ -14,6 +15,7 @@ struct Expectations {
   std::set<std::string> shrunk;      ///< Nodes whose capacity was cut below what was allocated.
   std::uint64_t jobs_alive = 0;      ///< Submitted, and neither finished nor cancelled and gone.
   std::set<std::string> over_limit;  ///< Queues whose limit was set below what they held.
+  Uprooted uprooted;                 ///< Gangs under which labels changed.
 };
 
 /// The first invariant that does not hold, in words, or empty. O(state).

@@ -121,6 +121,7 @@ bool ScenarioWorld::step(std::vector<Told> told) {
 
 void ScenarioWorld::note_reports(const std::vector<Told>& told) {
   for (const Told& each : told) {
+    uprooted_.before(state(), each.event);
     if (const auto* lost = std::get_if<NodeLost>(&each.event)) backend_.lose_node(lost->node);
     const auto* reported = std::get_if<NodeReported>(&each.event);
     if (reported != nullptr && shrinks(state(), reported->node)) {
@@ -159,7 +160,7 @@ void ScenarioWorld::check() {
     const auto queue = state().find_queue(name);
     return queue && !beyond(state(), *queue);
   });
-  violated(check_invariants(state(), {shrunk_, alive_.size(), over_limit_}));
+  violated(check_invariants(state(), {shrunk_, alive_.size(), over_limit_, uprooted_}));
 }
 
 /// A job leaves State when it was cancelled, or all of its tasks were said to have ended.

@@ -17,6 +17,7 @@
 #include "engine/engine.h"
 #include "sim/attempts.h"
 #include "sim/scenario.h"
+#include "sim/uprooted.h"
 
 namespace tutti {
 
@@ -169,6 +170,7 @@ class ScenarioWorld {
   std::set<JobId> alive_;
   std::set<JobId> cancelled_;
   std::set<std::string> over_limit_;  ///< Queues whose limit was set below what they hold.
+  Uprooted uprooted_;                 ///< Gangs under which labels changed.
   std::set<std::string> shrunk_;      ///< Nodes that report less than is held there.
   std::string violation_;
 };
