@@ -39,7 +39,7 @@ struct NodeCordoned {
 struct DeviceHealthChanged {
   static constexpr std::uint16_t tag = 4;
   std::string node;
-  std::uint16_t ordinal = 0;
+  std::uint16_t ordinal = 0;  ///< Among Fleet::devices, whatever the order of later reports.
   Health health = Health::online;
 };
 

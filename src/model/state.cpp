@@ -15,14 +15,14 @@ constexpr std::size_t known_specs = 256;
 State::State() : known_specs_(known_specs) {
   queues_.push_back({.spec = {.name = "default"}, .limit = {}});
   queue_usage_.emplace_back();
+  queue_by_name_.emplace("default", QueueIndex(0));
   usage_.resize(fleet_, {});
 }
 
 std::optional<QueueIndex> State::find_queue(std::string_view name) const {
-  for (std::size_t at = 0; at < queues_.size(); ++at) {
-    if (queues_[at].spec.name == name) return QueueIndex(at);
-  }
-  return std::nullopt;
+  const auto found = queue_by_name_.find(name);
+  if (found == queue_by_name_.end()) return std::nullopt;
+  return found->second;
 }
 
 TaskIndex State::find(const TaskId& id) const {
@@ -36,23 +36,45 @@ TaskId State::id_of(TaskIndex task) const {
   return {job.id, task.value() - job.first_task.value()};
 }
 
+namespace {
+
+std::int64_t memory_of(const DeviceRequest& request, const DeviceType& type) {
+  if (!request.shared()) return type.memory_mib;
+  if (request.memory_mib != 0) return request.memory_mib;
+  return (type.memory_mib * request.compute_permille + DeviceRequest::whole - 1) /
+         DeviceRequest::whole;
+}
+
+/// What a task keeps of a card that none of its requests takes: which of them it serves is not
+/// known any more, so it counts for the greediest.
+Hold kept(const TaskShape& shape, const DeviceType& type) {
+  Hold hold;
+  for (const DeviceRequest& request : shape.devices) {
+    hold.compute_permille = std::max(hold.compute_permille, request.compute_permille);
+    const std::int64_t memory = std::min(memory_of(request, type), type.memory_mib);
+    hold.memory_mib = std::max(hold.memory_mib, static_cast<std::int32_t>(memory));
+  }
+  return hold;
+}
+
+Hold resolved(const TaskShape& shape, const DeviceType& type) {
+  for (std::size_t number = 0; number < shape.devices.size(); ++number) {
+    const DeviceRequest& request = shape.devices[number];
+    if (!request.where.matches(type)) continue;
+    const std::int64_t memory = memory_of(request, type);
+    if (memory > type.memory_mib) continue;  // It would never fit on a card of this type.
+    return {.request = static_cast<std::uint8_t>(number),
+            .compute_permille = request.compute_permille,
+            .memory_mib = static_cast<std::int32_t>(memory)};
+  }
+  return kept(shape, type);
+}
+
+}  // namespace
+
 void State::resolve(ShapeRow& row) const {
   for (std::size_t at = row.hold.size(); at < fleet_.types().size(); ++at) {
-    const DeviceType& type = fleet_.types()[at];
-    Hold hold;
-    for (std::size_t number = 0; number < row.spec.devices.size(); ++number) {
-      const DeviceRequest& request = row.spec.devices[number];
-      if (hold.request != Hold::no_request || !request.where.matches(type)) continue;
-      const std::int64_t follows =
-          (type.memory_mib * request.compute_permille + DeviceRequest::whole - 1) /
-          DeviceRequest::whole;
-      const std::int64_t memory = request.memory_mib != 0 ? request.memory_mib : follows;
-      if (memory > type.memory_mib) continue;  // It would never fit on a card of this type.
-      hold = {.request = static_cast<std::uint8_t>(number),
-              .compute_permille = request.compute_permille,
-              .memory_mib = static_cast<std::int32_t>(request.shared() ? memory : type.memory_mib)};
-    }
-    row.hold.push_back(hold);
+    row.hold.push_back(resolved(row.spec, fleet_.types()[at]));
   }
 }
 

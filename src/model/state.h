@@ -153,6 +153,7 @@ class State {
 
   std::vector<Queue> queues_;
   std::vector<QueueUsage> queue_usage_;
+  std::map<std::string, QueueIndex, std::less<>> queue_by_name_;
 
   Rows<JobIndex, Job> jobs_;
   Rows<GangIndex, Gang> gangs_;

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "model/device_report.h"
 
 namespace tutti {
 
@@ -37,6 +38,18 @@ void StateApply::each_task_on(NodeIndex node, Visit&& visit) {
 
 namespace {
 
+std::vector<KnownDevice> known_devices(const State& state, NodeIndex node) {
+  const Fleet& fleet = state.fleet();
+  std::vector<KnownDevice> out;
+  for (std::uint32_t row = fleet.device_begin(node); row < fleet.device_end(node); ++row) {
+    const Device& device = fleet.device(row);
+    out.push_back(
+        {.spec = {.type = fleet.types()[device.type.value()], .device = device},
+         .held = state.usage().used_permille(row) > 0 || state.usage().used_mib(row) > 0});
+  }
+  return out;
+}
+
 bool same_types(const Fleet& fleet, std::span<const Device> devices,
                 const std::vector<DeviceSpec>& specs) {
   return std::ranges::equal(devices, specs, [&](const Device& device, const DeviceSpec& spec) {
@@ -57,15 +70,8 @@ void StateApply::operator()(const NodeReported& event) {
   bool retyped = false;
   bool was_reluctant = false;
   if (known) {
-    // A card that is no longer reported keeps its ordinal, as failed: tasks may still hold it.
     const auto devices = fleet.devices(*known);
-    for (std::size_t at = spec.devices.size(); at < devices.size(); ++at) {
-      spec.devices.push_back(
-          {.type = fleet.types()[devices[at].type.value()], .device = devices[at]});
-      spec.devices.back().device.health = Health::failed;
-      // A slice that is gone divides its card no longer.
-      spec.devices.back().device.parent = Device::no_parent;
-    }
+    spec.devices = numbered(spec.devices, known_devices(state_, *known));
     old_capacity = fleet.node(*known).capacity;
     was_reluctant = fleet.node(*known).reluctant();
     old_bounded = fleet.node(*known).bounded_pods;
@@ -135,6 +141,7 @@ void StateApply::operator()(const QueueSet& event) {
   if (!known) {
     state_.queues_.emplace_back();
     state_.queue_usage_.emplace_back();
+    state_.queue_by_name_.emplace(event.queue.name, index);
   }
   const std::size_t lanes = state_.fleet_.lanes().size();
   Queue& queue = state_.queues_[index.value()];
@@ -153,26 +160,35 @@ void StateApply::operator()(const QueueSet& event) {
     state_.usage_.resize(state_.fleet_, {});
     fleet_grew();
   }
-  if (!known) link_queues();
+  if (!known) link_queue(index);
   changed(Change::Kind::queue, index.value());
 }
 
-/// A new queue may stand between others, and then counts what is below it. O(queues^2 + tasks).
-void StateApply::link_queues() {
-  for (std::size_t at = 0; at < state_.queues_.size(); ++at) {
-    Queue& queue = state_.queues_[at];
-    queue.parent = {};
-    std::string_view path = queue.spec.name;
-    while (!queue.parent.valid() && path.find('/') != path.npos) {
-      path = path.substr(0, path.rfind('/'));
-      queue.parent = state_.find_queue(path).value_or(QueueIndex{});
-    }
-    state_.queue_usage_[at] = {};
-    changed(Change::Kind::queue, at);
+namespace {
+
+void add(QueueUsage& to, const QueueUsage& part) {
+  if (to.lanes.size() < part.lanes.size()) to.lanes.resize(part.lanes.size());
+  for (std::size_t at = 0; at < part.lanes.size(); ++at) to.lanes[at] += part.lanes[at];
+  to.gpu_milli += part.gpu_milli;
+}
+
+}  // namespace
+
+/// A new queue may stand between others, and then counts what is below it. O(queues below it).
+void StateApply::link_queue(QueueIndex index) {
+  Queue& queue = state_.queues_[index.value()];
+  const std::string& name = queue.spec.name;
+  for (std::string_view path = name; !queue.parent.valid() && path.find('/') != path.npos;) {
+    path = path.substr(0, path.rfind('/'));
+    queue.parent = state_.find_queue(path).value_or(QueueIndex{});
   }
-  for (std::size_t at = 0; at < state_.tasks_.size(); ++at) {
-    const Task& task = state_.tasks_[TaskIndex(at)];
-    if (task.gang.valid() && holds(task.phase)) charge(task, Sign::hold);
+  const std::string below = name + "/";
+  for (auto at = state_.queue_by_name_.lower_bound(below);
+       at != state_.queue_by_name_.end() && at->first.starts_with(below); ++at) {
+    Queue& child = state_.queues_[at->second.value()];
+    if (child.parent != queue.parent) continue;  // It has a nearer one.
+    child.parent = index;
+    add(state_.queue_usage_[index.value()], state_.queue_usage_[at->second.value()]);
   }
 }
 

@@ -44,7 +44,7 @@ class StateApply {
   /// Frees what the task holds; it waits again, or is over.
   void leave(TaskIndex task, TaskPhase phase);
   void count_arrivals(const Job& job, const GangSpec& spec, const GangShape& shape);
-  void link_queues();
+  void link_queue(QueueIndex queue);
   void cancel_pending(JobIndex job);
   void forget_if_done(JobIndex job);
 

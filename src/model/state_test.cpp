@@ -245,7 +245,7 @@ TEST_F(StateTest, ADescriptionMayChangeWhileTasksRun) {
   EXPECT_EQ(state_.usage().used_mib(1) + state_.usage().used_mib(4), 0);
 }
 
-TEST_F(StateTest, ADeviceThatNoLongerMatchesIsHeldForNothing) {
+TEST_F(StateTest, ADeviceThatNoLongerMatchesStaysBooked) {
   TaskShape picky = shape();
   picky.devices.front().where = *AttributeExpression::parse("model == T4");
   const JobId id = submit(job(1, picky));
@@ -253,11 +253,76 @@ TEST_F(StateTest, ADeviceThatNoLongerMatchesIsHeldForNothing) {
   NodeSpec other = node("n0");
   other.devices.front().type.model = "L4";
   apply(NodeReported{other});
-  EXPECT_EQ(state_.usage().used_permille(0), 0);
+  EXPECT_EQ(state_.usage().used_permille(0), 1000);
+  EXPECT_EQ(open(0), 0U);
   apply(NodeReported{node("n0")});
   EXPECT_EQ(state_.usage().used_permille(0), 1000);
   apply(TaskExited{{id, 0}, 1, 0});
   EXPECT_EQ(state_.usage().used_permille(0), 0);
+}
+
+TEST_F(StateTest, OfACardThatBecameTooSmallItsHoldersKeepAsMuchAsThereIs) {
+  TaskShape half = shape();
+  half.devices.front().compute_permille = 500;
+  half.devices.front().memory_mib = 50;
+  const JobId id = submit(job(2, half));
+  place({id, 0}, 0, {0});
+  place({id, 1}, 0, {0});
+  NodeSpec smaller = node("n0");
+  smaller.devices.front().type.memory_mib = 40;
+  apply(NodeReported{smaller});
+  EXPECT_EQ(state_.usage().used_permille(0), 1000);
+  EXPECT_EQ(state_.usage().used_mib(0), 80);
+  apply(TaskExited{{id, 0}, 1, 0});
+  EXPECT_EQ(open(0), 500U);
+}
+
+TEST_F(StateTest, WhichRequestACardServedIsForgottenOnlyToTheHoldersGood) {
+  TaskShape both = shape();
+  both.devices = {{.where = *AttributeExpression::parse("model == T4"), .compute_permille = 500},
+                  {.where = *AttributeExpression::parse("model == L4")}};
+  NodeSpec mixed = node("n0");
+  mixed.devices.push_back(mixed.devices.back());
+  mixed.devices[1].type.model = mixed.devices[2].type.model = "L4";
+  apply(NodeReported{mixed});
+  const JobId id = submit(job(2, both));
+  place({id, 0}, 0, {0, 1});
+  place({id, 1}, 0, {0, 2});
+  mixed.devices[0].type.model = "A2";
+  apply(NodeReported{mixed});
+  EXPECT_EQ(state_.usage().used_permille(0), 2000U);
+  EXPECT_EQ(open(0), 0U);
+}
+
+TEST_F(StateTest, CardsThatHaveIdsKeepTheirOrdinalsInWhateverOrderTheyAreReported) {
+  NodeSpec spec = node("n0", 3);
+  spec.devices[0].device.id = "a";
+  spec.devices[1].device.id = "b";
+  spec.devices[2].device.id = "c";
+  spec.devices[2].device.parent = 1;
+  apply(NodeReported{spec});
+  const JobId id = submit(job(1));
+  place({id, 0}, 0, {0});
+  // a is gone but held; d is new; c, a slice of b, comes first.
+  const NodeSpec before = spec;
+  spec.devices = {before.devices[2], before.devices[0], before.devices[1]};
+  spec.devices[0].device.parent = 2;
+  spec.devices[1].device.id = "d";
+  apply(NodeReported{spec});
+  const auto devices = state_.fleet().devices(NodeIndex(0));
+  std::string ids;
+  for (const Device& device : devices) ids += device.id;
+  EXPECT_EQ(ids, "abcd");
+  EXPECT_EQ(devices[0].health, Health::failed);
+  EXPECT_EQ(devices[2].parent, 1);
+  EXPECT_EQ(open(0), 0U);
+  EXPECT_EQ(open(3), 1000U);
+  // Once it is free, its place is: the list does not grow for ever.
+  apply(TaskExited{{id, 0}, 1, 0});
+  spec.devices[1].device.id = "e";
+  apply(NodeReported{spec});
+  EXPECT_EQ(state_.fleet().devices(NodeIndex(0)).size(), 4U);
+  EXPECT_EQ(state_.fleet().devices(NodeIndex(0))[0].id, "e");
 }
 
 TEST_F(StateTest, HealthAndCordonCloseWithoutReleasing) {
@@ -376,6 +441,26 @@ TEST_F(StateTest, NewResourcesOfQueuesAndMixesAreToldToReaders) {
   EXPECT_EQ(fleet_changes(QueueSet{{.name = "q", .limit = {{"example.com/x", 6}}}}), 0);
   EXPECT_EQ(fleet_changes(MixSet{{{.shape = {.resources = {{"example.com/y", 1}}}}}}), 1);
   EXPECT_EQ(state_.usage().free(NodeIndex(0)).size(), 6U);
+}
+
+TEST_F(StateTest, AQueueThatComesBetweenOthersCountsWhatIsBelowIt) {
+  for (const char* name : {"a/b/c", "a/b/d/e", "ab", "a"}) apply(QueueSet{{.name = name}});
+  for (const char* name : {"a/b/c", "a/b/d/e", "ab"}) {
+    JobSpec spec = job(1);
+    spec.queue = name;
+    const JobId id = submit(spec);
+    place({id, 0}, 0, {});
+  }
+  const auto parent_of = [&](const char* name) {
+    return state_.queue(state_.queue(*state_.find_queue(name)).parent).spec.name;
+  };
+  EXPECT_EQ(parent_of("a/b/c"), "a");
+  apply(QueueSet{{.name = "a/b"}});
+  EXPECT_EQ(parent_of("a/b/c"), "a/b");
+  EXPECT_EQ(parent_of("a/b/d/e"), "a/b");
+  EXPECT_EQ(parent_of("a/b"), "a");
+  EXPECT_EQ(state_.queue_usage(*state_.find_queue("a/b")).gpu_milli, 2000);
+  EXPECT_EQ(state_.queue_usage(*state_.find_queue("a")).gpu_milli, 2000);
 }
 
 TEST_F(StateTest, QueuesKeepLimitsByLane) {

@@ -1,5 +1,4 @@
 /// The invariants of State, recomputed from scratch.
-#include <map>
 
 #include "base/check.h"
 #include "model/state.h"
@@ -24,6 +23,22 @@ Usage recount(const State& state) {
   return usage;
 }
 
+/// By device row: cards that some holder would not get today. They may be held to more than all.
+std::vector<char> described_anew(const State& state) {
+  const Fleet& fleet = state.fleet();
+  std::vector<char> out(fleet.device_count());
+  for (std::size_t at = 0; at < state.tasks().size(); ++at) {
+    const Task& task = state.tasks()[TaskIndex(at)];
+    if (!task.gang.valid() || !holds(task.phase)) continue;
+    const ShapeRow& shape = state.shape(task.shape);
+    task.devices.each([&](unsigned ordinal) {
+      const std::uint32_t row = fleet.device_begin(task.node) + ordinal;
+      out[row] |= shape.hold[fleet.device_type(row).value()].request == Hold::no_request ? 1 : 0;
+    });
+  }
+  return out;
+}
+
 std::string verify_gang(const State& state, GangIndex index) {
   const Gang& gang = state.gangs()[index];
   std::uint32_t holding = 0;
@@ -42,12 +57,40 @@ std::string verify_gang(const State& state, GangIndex index) {
          ", " + std::to_string(done);
 }
 
+/// Does each queue count what its own tasks and those of the queues below it hold?
+std::string verify_queues(const State& state) {
+  const std::size_t lanes = state.fleet().lanes().size();
+  std::vector<QueueUsage> held(state.queue_count(), {.lanes = std::vector<std::int64_t>(lanes)});
+  for (std::size_t at = 0; at < state.tasks().size(); ++at) {
+    const Task& task = state.tasks()[TaskIndex(at)];
+    if (!task.gang.valid() || !holds(task.phase)) continue;
+    const ShapeRow& shape = state.shape(task.shape);
+    QueueIndex queue = state.jobs()[state.gangs()[task.gang].job].queue;
+    for (; queue.valid(); queue = state.queue(queue).parent) {
+      QueueUsage& usage = held[queue.value()];
+      for (const Resources::Amount& part : shape.request) {
+        usage.lanes[part.lane.value()] += part.amount;
+      }
+      usage.gpu_milli += shape.gpu_milli;
+    }
+  }
+  for (std::size_t at = 0; at < held.size(); ++at) {
+    QueueUsage counted = state.queue_usage(QueueIndex(at));
+    counted.lanes.resize(lanes);
+    if (counted == held[at]) continue;
+    return "queue " + state.queue(QueueIndex(at)).spec.name + " counts other than its tasks hold";
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string State::verify() const {
   if (!(recount(*this) == usage_)) return "usage differs from what the tasks hold";
+  if (std::string wrong = verify_queues(*this); !wrong.empty()) return wrong;
+  const std::vector<char> renewed = described_anew(*this);
   for (std::uint32_t row = 0; row < fleet_.device_count(); ++row) {
-    if (usage_.used_permille(row) <= DeviceRequest::whole) continue;
+    if (usage_.used_permille(row) <= DeviceRequest::whole || renewed[row] != 0) continue;
     return "device " + std::to_string(row) + " is held to " +
            std::to_string(usage_.used_permille(row)) + " per mille";
   }

@@ -17,7 +17,7 @@ void Usage::hold(const Fleet& fleet, ShapeIndex shape, const ShapeRow& row, Node
   devices.each([&](unsigned ordinal) {
     const std::uint32_t at = begin + ordinal;
     const Hold& hold = row.hold[fleet.device_type(at).value()];
-    used_permille_[at] = static_cast<std::uint16_t>(used_permille_[at] + hold.compute_permille);
+    used_permille_[at] += hold.compute_permille;
     used_mib_[at] += hold.memory_mib;
     reopen_device(fleet, at, open);
   });
@@ -38,7 +38,7 @@ void Usage::release(const Fleet& fleet, ShapeIndex shape, const ShapeRow& row, N
     const Hold& hold = row.hold[fleet.device_type(at).value()];
     CHECK(used_permille_[at] >= hold.compute_permille && used_mib_[at] >= hold.memory_mib, node,
           ordinal, used_permille_[at], hold.compute_permille);
-    used_permille_[at] = static_cast<std::uint16_t>(used_permille_[at] - hold.compute_permille);
+    used_permille_[at] -= hold.compute_permille;
     used_mib_[at] -= hold.memory_mib;
     reopen_device(fleet, at, open);
   });

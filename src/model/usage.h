@@ -15,7 +15,8 @@
 
 namespace tutti {
 
-/// What one task of a shape holds of one device of a type.
+/// What one task of a shape holds of one device of a type. Where no request takes such devices, it
+/// is what the task keeps of a card that was described anew while the task held it.
 struct Hold {
   static constexpr std::uint8_t no_request = 0xff;
   std::uint8_t request = no_request;  ///< Which DeviceRequest takes devices of this type.
@@ -59,7 +60,7 @@ class Usage {
   /// Compute ‰ and memory of each device that new work may take, by device row.
   std::span<const std::uint16_t> open_permille() const { return open_permille_; }
   std::span<const std::int32_t> open_mib() const { return open_mib_; }
-  std::uint16_t used_permille(std::uint32_t row) const { return used_permille_[row]; }
+  std::uint32_t used_permille(std::uint32_t row) const { return used_permille_[row]; }
   std::int32_t used_mib(std::uint32_t row) const { return used_mib_[row]; }
   /// What the devices of a node can offer at best, whatever their types.
   struct Offer {
@@ -99,8 +100,8 @@ class Usage {
   void sum_up(const Fleet& fleet, NodeIndex node);
 
   std::size_t lanes_ = 0;
-  std::vector<std::int64_t> lane_free_;  ///< node * lanes_ + lane
-  std::vector<std::uint16_t> used_permille_;
+  std::vector<std::int64_t> lane_free_;       ///< node * lanes_ + lane
+  std::vector<std::uint32_t> used_permille_;  ///< Above 1000 on cards that were described anew.
   std::vector<std::uint16_t> open_permille_;
   std::vector<std::int32_t> used_mib_;
   std::vector<std::int32_t> open_mib_;
