@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -80,9 +81,10 @@ Result<std::vector<RunSummary>> compare(const FleetFile& fleet, const Comparison
 /// Where jobs can never start, "never_start": [{"workload": .., "job": .., "jobs": .., "why": ..}].
 std::string to_json(const std::vector<RunSummary>& runs,
                     const std::vector<NeverStarts>& never = {});
-/// For people.
-std::string to_table(const std::vector<RunSummary>& runs);
+/// For people; `device` is what they call an accelerator of the fleet, see device_word.
+std::string to_table(const std::vector<RunSummary>& runs, std::string_view device = "GPU");
 /// The answer in one sentence, for a fleet of so many accelerators.
-std::string headline(const std::vector<RunSummary>& runs, std::uint64_t gpus);
+std::string headline(const std::vector<RunSummary>& runs, std::uint64_t gpus,
+                     std::string_view device = "GPU");
 
 }  // namespace tutti

@@ -198,5 +198,16 @@ TEST(HeadlineTest, ComparesWithThePresent) {
   EXPECT_THAT(headline({now, then}, 16), HasSubstr("1 running pods would find no place"));
 }
 
+TEST(HeadlineTest, SpeaksOfTheDevicesThatThereAre) {
+  EXPECT_THAT(headline({with("a", 25)}, 8, "accelerator"), HasSubstr("6 of your 8 accelerators"));
+  EXPECT_EQ(headline({with("a", 0)}, 0, "accelerator"), "The fleet has no accelerators.");
+  RunSummary now{.policy = "present"};
+  now.snapshot = SnapshotResult{.gpus_allocated = 8};
+  EXPECT_THAT(headline({now}, 16, "accelerator"), HasSubstr("8 of your 16 accelerators"));
+  const std::string table = to_table({now}, "accelerator");
+  EXPECT_THAT(table, HasSubstr("accelerators allocated"));
+  EXPECT_THAT(table, testing::Not(HasSubstr("GPU")));
+}
+
 }  // namespace
 }  // namespace tutti

@@ -100,9 +100,9 @@ std::string fill_table(const std::vector<RunSummary>& runs) {
   return table.text();
 }
 
-std::string trace_table(const std::vector<RunSummary>& runs) {
-  Table table({"workload", "policy", "mean wait", "p50", "p99", "longest", "GPUs in use %",
-               "finished", "never started", "jobs"});
+std::string trace_table(const std::vector<RunSummary>& runs, std::string_view device) {
+  Table table({"workload", "policy", "mean wait", "p50", "p99", "longest",
+               fmt::format("{}s in use %", device), "finished", "never started", "jobs"});
   for (const RunSummary& run : runs) {
     const Report::Trace& trace = *run.trace;
     table.add({run.workload, run.policy, wait_text(trace.wait_s.mean), wait_text(trace.wait_s.p50),
@@ -113,9 +113,9 @@ std::string trace_table(const std::vector<RunSummary>& runs) {
   return table.text();
 }
 
-std::string snapshot_table(const std::vector<RunSummary>& runs) {
-  Table table({"cluster", "policy", "GPUs allocated", "pending started", "of", "running unplaced",
-               "whole nodes free", "largest 8-GPU gang"});
+std::string snapshot_table(const std::vector<RunSummary>& runs, std::string_view device) {
+  Table table({"cluster", "policy", fmt::format("{}s allocated", device), "pending started", "of",
+               "running unplaced", "whole nodes free", fmt::format("largest 8-{} gang", device)});
   for (const RunSummary& run : runs) {
     const SnapshotResult& result = *run.snapshot;
     table.add({run.workload, run.policy, fmt::format("{:.1f}", result.gpus_allocated),
@@ -134,6 +134,14 @@ std::string grouped(double number) {
   for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, " ");
   return digits;
 }
+
+/// How many accelerators the fleet has, and what one is called.
+struct Devices {
+  double count = 0;
+  std::string_view word;
+  /// "8 GPUs"
+  std::string text() const { return fmt::format("{} {}s", grouped(count), word); }
+};
 
 /// A policy's figure, averaged over the workloads.
 struct Standing {
@@ -175,11 +183,11 @@ unsigned common_mark(const std::vector<RunSummary>& runs) {
   return last;
 }
 
-std::string fill_headline(const std::vector<RunSummary>& runs, double gpus) {
+std::string fill_headline(const std::vector<RunSummary>& runs, const Devices& gpus) {
   const unsigned mark = common_mark(runs);
   if (mark == 0) return "Too little work arrived to say anything about the policies.";
   std::vector<Standing> all = standings(runs, [&](const RunSummary& run) {
-    return gpus * (1 - run.unallocated_gpu_percent.at(mark).mean / 100);
+    return gpus.count * (1 - run.unallocated_gpu_percent.at(mark).mean / 100);
   });
   std::ranges::stable_sort(all, std::greater<>(), &Standing::figure);
   const std::string start = prefix(runs, all.size());
@@ -191,20 +199,20 @@ std::string fill_headline(const std::vector<RunSummary>& runs, double gpus) {
   if (all.size() == 1 || gain(all.back()) == 0) {
     const std::string who = all.size() == 1 ? std::string(best.policy)
                                             : fmt::format("any of the {} policies", all.size());
-    return fmt::format("{}With {}, {} of your {} GPUs would be in use {}.", start, who,
-                       grouped(best.figure), grouped(gpus), when);
+    return fmt::format("{}With {}, {} of your {} would be in use {}.", start, who,
+                       grouped(best.figure), gpus.text(), when);
   }
   if (gain(all[1]) == 0) {
     return fmt::format(
-        "{}With {}, {} more of your {} GPUs would be in use than with {} {}; {} is "
+        "{}With {}, {} more of your {} would be in use than with {} {}; {} is "
         "as good.",
-        start, best.policy, grouped(gain(all.back())), grouped(gpus), all.back().policy, when,
+        start, best.policy, grouped(gain(all.back())), gpus.text(), all.back().policy, when,
         all[1].policy);
   }
   const double next = gain(all[1]);
   const double most = gain(all.back());
-  std::string out = fmt::format("{}With {}, {} more of your {} GPUs would be in use than with {}",
-                                start, best.policy, grouped(next), grouped(gpus),
+  std::string out = fmt::format("{}With {}, {} more of your {} would be in use than with {}", start,
+                                best.policy, grouped(next), gpus.text(),
                                 all.size() > 2 && next == most ? "any other" : all[1].policy);
   if (next != most)
     out += fmt::format(" and {} more than with {}", grouped(most), all.back().policy);
@@ -225,7 +233,7 @@ std::string not_started(const std::vector<RunSummary>& runs, std::string_view po
                      never, grouped(jobs));
 }
 
-std::string trace_headline(const std::vector<RunSummary>& runs, double gpus) {
+std::string trace_headline(const std::vector<RunSummary>& runs, const Devices& gpus) {
   std::vector<Standing> all =
       standings(runs, [](const RunSummary& run) { return run.trace->wait_s.mean; });
   std::ranges::stable_sort(all, {}, &Standing::figure);
@@ -238,9 +246,9 @@ std::string trace_headline(const std::vector<RunSummary>& runs, double gpus) {
     const std::string who = all.size() == 1 ? std::string(best.policy)
                                             : fmt::format("any of the {} policies", all.size());
     return fmt::format(
-        "{}With {}, jobs wait {} on average, and {:.0f} % of your {} GPUs are in "
+        "{}With {}, jobs wait {} on average, and {:.0f} % of your {} are in "
         "use.{}",
-        start, who, wait_text(best.figure), run->trace->utilisation_percent, grouped(gpus),
+        start, who, wait_text(best.figure), run->trace->utilisation_percent, gpus.text(),
         not_started(runs, best.policy));
   }
   const std::string next = wait_text(all[1].figure - best.figure);
@@ -262,7 +270,7 @@ bool better(const SnapshotResult& a, const SnapshotResult& b) {
   return key(a) > key(b);
 }
 
-std::string snapshot_headline(const std::vector<RunSummary>& runs, double gpus) {
+std::string snapshot_headline(const std::vector<RunSummary>& runs, const Devices& gpus) {
   const RunSummary* now = nullptr;
   const RunSummary* best = nullptr;
   for (const RunSummary& run : runs) {
@@ -274,8 +282,8 @@ std::string snapshot_headline(const std::vector<RunSummary>& runs, double gpus) 
   }
   if (now == nullptr || best == nullptr) {
     const RunSummary& only = runs.front();
-    return fmt::format("With {}, {} of your {} GPUs are allocated.", only.policy,
-                       grouped(only.snapshot->gpus_allocated), grouped(gpus));
+    return fmt::format("With {}, {} of your {} are allocated.", only.policy,
+                       grouped(only.snapshot->gpus_allocated), gpus.text());
   }
   const SnapshotResult& a = *best->snapshot;
   const SnapshotResult& b = *now->snapshot;
@@ -285,26 +293,26 @@ std::string snapshot_headline(const std::vector<RunSummary>& runs, double gpus) 
           : fmt::format(", but {} running pods would find no place", a.running_unplaced);
   if (const double gain = std::round(a.gpus_allocated - b.gpus_allocated); gain > 0) {
     return fmt::format(
-        "With {}, {} more of your {} GPUs would be in use than at present, if all pods were placed "
+        "With {}, {} more of your {} would be in use than at present, if all pods were placed "
         "anew: {} of {} waiting ones would start{}.",
-        best->policy, grouped(gain), grouped(gpus), a.pending_started, a.pending, lost);
+        best->policy, grouped(gain), gpus.text(), a.pending_started, a.pending, lost);
   }
   if (a.pending_started > b.pending_started) {
     return fmt::format(
-        "With {}, {} of {} waiting pods would start that wait at present, on no more GPUs{}.",
-        best->policy, a.pending_started - b.pending_started, a.pending, lost);
+        "With {}, {} of {} waiting pods would start that wait at present, on no more {}s{}.",
+        best->policy, a.pending_started - b.pending_started, a.pending, gpus.word, lost);
   }
   if (a.free_whole_nodes > b.free_whole_nodes) {
     return fmt::format(
         "With {}, {} whole nodes would be free instead of {}, and the largest gang "
-        "of 8-GPU tasks that could start would have {} tasks instead of {}{}.",
-        best->policy, a.free_whole_nodes, b.free_whole_nodes, a.largest_gang_8gpu,
+        "of 8-{} tasks that could start would have {} tasks instead of {}{}.",
+        best->policy, a.free_whole_nodes, b.free_whole_nodes, gpus.word, a.largest_gang_8gpu,
         b.largest_gang_8gpu, lost);
   }
   return fmt::format(
       "No policy here would do better than the present placement, with {} of your "
-      "{} GPUs allocated.",
-      grouped(b.gpus_allocated), grouped(gpus));
+      "{} allocated.",
+      grouped(b.gpus_allocated), gpus.text());
 }
 
 }  // namespace
@@ -335,18 +343,19 @@ std::string to_json(const std::vector<RunSummary>& runs, const std::vector<Never
   return out + "\n";
 }
 
-std::string to_table(const std::vector<RunSummary>& runs) {
+std::string to_table(const std::vector<RunSummary>& runs, std::string_view device) {
   if (runs.empty()) return {};
-  if (runs.front().trace) return trace_table(runs);
-  return runs.front().snapshot ? snapshot_table(runs) : fill_table(runs);
+  if (runs.front().trace) return trace_table(runs, device);
+  return runs.front().snapshot ? snapshot_table(runs, device) : fill_table(runs);
 }
 
-std::string headline(const std::vector<RunSummary>& runs, std::uint64_t gpus) {
+std::string headline(const std::vector<RunSummary>& runs, std::uint64_t gpus,
+                     std::string_view device) {
   if (runs.empty()) return {};
-  const auto all = static_cast<double>(gpus);
+  const Devices all{static_cast<double>(gpus), device};
   if (runs.front().trace) return trace_headline(runs, all);
   if (runs.front().snapshot) return snapshot_headline(runs, all);
-  return gpus == 0 ? "The fleet has no GPUs." : fill_headline(runs, all);
+  return gpus == 0 ? fmt::format("The fleet has no {}s.", device) : fill_headline(runs, all);
 }
 
 }  // namespace tutti

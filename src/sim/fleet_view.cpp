@@ -86,6 +86,14 @@ std::int64_t gpu_milli_of(const FleetFile& fleet) {
   return sum;
 }
 
+std::string_view device_word(const FleetFile& fleet) {
+  const bool all_gpus = std::ranges::all_of(fleet.nodes, [](const NodeSpec& node) {
+    return std::ranges::all_of(
+        node.devices, [](const DeviceSpec& device) { return device.type.kind == DeviceKind::gpu; });
+  });
+  return all_gpus ? "GPU" : "accelerator";
+}
+
 Result<std::vector<Event>> fleet_events(const FleetFile& fleet, const Workload& workload,
                                         std::optional<std::uint64_t> seed) {
   TRY(check_levels(fleet, workload));
@@ -106,13 +114,14 @@ Result<std::vector<Event>> fleet_events(const FleetFile& fleet, const Workload& 
 }
 
 Report::Fleet describe_fleet(const FleetFile& fleet) {
-  Report::Fleet out{.name = fleet.name, .nodes = static_cast<std::uint32_t>(fleet.nodes.size())};
+  Report::Fleet out{.name = fleet.name,
+                    .nodes = static_cast<std::uint32_t>(fleet.nodes.size()),
+                    .all_gpus = device_word(fleet) == "GPU"};
   std::map<std::string_view, Report::Model> models;
   for (const NodeSpec& node : fleet.nodes) {
     out.gpus += static_cast<std::uint32_t>(node.devices.size());
     std::set<std::string_view> here;
     for (const DeviceSpec& device : node.devices) {
-      out.all_gpus &= device.type.kind == DeviceKind::gpu;
       Report::Model& model = models[device.type.model];
       ++model.gpus;
       if (here.insert(device.type.model).second) ++model.nodes;

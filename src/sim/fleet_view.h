@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -14,6 +15,9 @@ namespace tutti {
 
 /// ‰ of all devices.
 std::int64_t gpu_milli_of(const FleetFile& fleet);
+
+/// What people call one of its devices: "GPU", or "accelerator" where not all of them are GPUs.
+std::string_view device_word(const FleetFile& fleet);
 
 /// Trees, nodes, queues and the target mix, in the order in which an engine must be told. With a
 /// seed the nodes come in random order: equal ratings fall to the lower index, so that order is the

@@ -29,6 +29,7 @@ TEST(FleetViewTest, OneDeviceOfAnotherKindMakesThemAccelerators) {
   EXPECT_TRUE(describe_fleet(file).all_gpus);
   file.nodes[0].devices[1].type.kind = DeviceKind::npu;
   EXPECT_FALSE(describe_fleet(file).all_gpus);
+  EXPECT_EQ(device_word(file), "accelerator");
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ Report::Anew anew(const SnapshotResult& result) {
 Report report_of(const FleetFile& fleet, const std::vector<RunSummary>& runs) {
   Report report;
   report.fleet = describe_fleet(fleet);
-  report.headline = headline(runs, report.fleet.gpus);
+  report.headline = headline(runs, report.fleet.gpus, device_word(fleet));
   for (const RunSummary& run : runs) {
     Report::Run out{.policy = run.policy, .workload = run.workload, .seeds = run.seeds};
     out.curve = run.curve;
