@@ -66,12 +66,16 @@ class FleetParse {
     if (!queues.empty() && !fleet_.queues.empty()) {
       return fail(reader.error("queues", "stand in an earlier document too"));
     }
-    if (!queues.empty()) fleet_.queues = std::move(queues);
+    if (!queues.empty()) {
+      fleet_.queues = std::move(queues);
+      queues_ = &reader.value();
+    }
     return {};
   }
 
   /// What can only be checked once all documents are read.
   Result<void> finish() {
+    if (queues_ != nullptr) TRY(check_quotas(*queues_, resources_of(fleet_.nodes)));
     if (!topology_) return {};
     return check_topology(*topology_, fleet_.trees, fleet_.nodes);
   }
@@ -96,6 +100,7 @@ class FleetParse {
   NodeReader node_reader_;
   std::set<std::string, std::less<>> names_;
   std::optional<Reader> topology_;  ///< The document that has it.
+  const Value* queues_ = nullptr;   ///< The same.
 };
 
 class WorkloadParse {

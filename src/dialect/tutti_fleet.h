@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,5 +54,11 @@ Result<void> check_topology(Reader& reader, const std::vector<TreeSpec>& trees,
 
 /// The tree of queues, parents first, each with its path as name.
 Result<std::vector<QueueSpec>> read_queues(Reader& reader);
+
+/// Is everything that the `queues` of the document limit or guarantee `gpu`, or a resource that
+/// some of the nodes have? REQUIRES: read_queues has read them.
+Result<void> check_quotas(const Value& document, const std::set<std::string_view>& resources);
+/// The resources that a node may have without saying so, and those of these nodes.
+std::set<std::string_view> resources_of(std::span<const NodeSpec> nodes);
 
 }  // namespace tutti

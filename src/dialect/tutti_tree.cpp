@@ -116,6 +116,36 @@ Result<QueueEntry> read_queue(Reader& reader) {
   return queue;
 }
 
+Result<void> check_quota(const Value& queue, std::string_view field, const std::string& path,
+                         const std::set<std::string_view>& resources) {
+  const Value* const quota = queue.find(field);
+  if (quota == nullptr || !quota->is(Kind::map)) return {};
+  for (const Value::Member& member : quota->members()) {
+    if (member.key == "gpu" || resources.contains(member.key)) continue;
+    std::vector<std::string_view> known{"gpu"};
+    known.insert(known.end(), resources.begin(), resources.end());
+    return fail(Error{Code::not_found,
+                      fmt::format("{}.{}: no node has {}", path, field, quote(member.key)),
+                      member.place.text(), did_you_mean(member.key, known)});
+  }
+  return {};
+}
+
+/// The queues of a document, or below another queue.
+Result<void> check_queues(const Value& above, const std::string& path,
+                          const std::set<std::string_view>& resources) {
+  const Value* const queues = above.find("queues");
+  if (queues == nullptr || !queues->is(Kind::list)) return {};
+  for (std::size_t at = 0; at < queues->items().size(); ++at) {
+    const Value& queue = queues->items()[at];
+    const std::string here = fmt::format("{}queues[{}]", path, at);
+    TRY(check_quota(queue, "limit", here, resources));
+    TRY(check_quota(queue, "guarantee", here, resources));
+    TRY(check_queues(queue, here + ".", resources));
+  }
+  return {};
+}
+
 /// Entries by their written names, and where they stand.
 class QueueTree {
  public:
@@ -246,6 +276,18 @@ Result<void> check_topology(Reader& reader, const std::vector<TreeSpec>& trees,
     }
   }
   return {};
+}
+
+std::set<std::string_view> resources_of(std::span<const NodeSpec> nodes) {
+  std::set<std::string_view> out{"cpu", "memory", "storage", "pods"};
+  for (const NodeSpec& node : nodes) {
+    for (const NamedAmount& amount : node.capacity) out.insert(amount.name);
+  }
+  return out;
+}
+
+Result<void> check_quotas(const Value& document, const std::set<std::string_view>& resources) {
+  return check_queues(document, "", resources);
 }
 
 Result<std::vector<QueueSpec>> read_queues(Reader& reader) {

@@ -105,6 +105,7 @@ struct ScenarioFailure {
   std::string statement;
   std::string expected;  ///< May have several lines, as may `actual`.
   std::string actual;
+  std::string why;  ///< One line: why the tasks wait, or were refused; else empty.
   /// What the statement should say to be true; none when only the engine or a person can mend it.
   std::optional<std::string> rewrite;
   std::vector<std::string> block;  ///< The lines below the rewritten one.

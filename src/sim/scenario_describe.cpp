@@ -149,7 +149,10 @@ Result<void> ScenarioDescriptions::fleet(const Statement& statement, ScenarioSte
     TRY(reader.list("nodes", [&](Reader& entry) { return add_node(entry, step); }));
     const std::vector<QueueSpec> queues = TRY(read_queues(reader));
     if (const Value* const list = fields.find("queues"); list != nullptr) {
-      for (const Value& entry : TRY(list->as_list())) queue_entries_.push_back(entry.copy());
+      for (const Value& entry : TRY(list->as_list())) {
+        queue_entries_.push_back(entry.copy());
+        quotas_.push_back(entry.copy());
+      }
     }
     TRY(set_queues(queues, step));
     return true;
@@ -223,6 +226,7 @@ Result<void> ScenarioDescriptions::queue(const Statement& statement, ScenarioSte
     const Value* const other = entry.find("name");
     return other != nullptr && other->is(Kind::text) && other->text_value() == name.text;
   });
+  quotas_.push_back(fields.copy());
   queue_entries_.push_back(std::move(fields));
   // The reader sees all queues so far, for their parents.
   Value::List entries;
@@ -297,7 +301,14 @@ Result<PolicyRecipe> ScenarioDescriptions::policy(const Statement& statement) co
   return fail(moved(std::move(recipe).error(), Place{statement.block_line, 1}));
 }
 
-void ScenarioDescriptions::finish(Scenario& scenario) {
+Result<void> ScenarioDescriptions::finish(Scenario& scenario) {
+  if (!quotas_.empty()) {
+    std::vector<NodeSpec> nodes;
+    for (const auto& [name, node] : names_.nodes) nodes.push_back(node);
+    const Place place = quotas_.front().place();
+    const Value all = map_of("queues", Value::list(std::move(quotas_), place));
+    TRY(check_quotas(all, resources_of(nodes)));
+  }
   keep_selected_labels(specs_);
   std::vector<Submission> submissions;
   for (std::size_t at = 0; at < specs_.size(); ++at) {
@@ -312,10 +323,11 @@ void ScenarioDescriptions::finish(Scenario& scenario) {
   }
   scenario.jobs = std::move(jobs_);
   if (mix_.empty() && !scenario.policy.learn_mix) mix_ = mix_of(submissions);
-  if (mix_.empty()) return;
+  if (mix_.empty()) return {};
   ScenarioStep first{.verb = Verb::tell, .line = 1, .text = {}};
   first.events.emplace_back(MixSet{std::move(mix_)});
   scenario.steps.insert(scenario.steps.begin(), std::move(first));
+  return {};
 }
 
 }  // namespace tutti

@@ -33,7 +33,8 @@ class ScenarioDescriptions {
   ScenarioNames& names() { return names_; }
 
   /// Puts the jobs into the events that submit them, and the target mix before everything else.
-  void finish(Scenario& scenario);
+  /// Checks what only the whole scenario tells.
+  Result<void> finish(Scenario& scenario);
 
  private:
   Result<void> add_nodes(Reader& reader, std::string_view field, ScenarioStep& step);
@@ -44,6 +45,7 @@ class ScenarioDescriptions {
   NodeReader node_reader_;
   ScenarioNames names_;
   std::vector<Value> queue_entries_;  ///< As written; a later one of the same name replaces it.
+  std::vector<Value> quotas_;         ///< The same, with those that were replaced.
   std::map<std::string, QueueSpec> queues_;
   std::vector<std::shared_ptr<JobSpec>> specs_;
   std::vector<ScenarioJob> jobs_;

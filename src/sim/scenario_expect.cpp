@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "dialect/names.h"
 #include "format/quantity.h"
@@ -122,14 +123,27 @@ Result<void> parse_among(Words words, const ScenarioNames& names, Expectation& o
   return {};
 }
 
+/// A level is `host`, or a label that some node has.
+Result<void> check_level(const ScenarioNames& names, const ScenarioWord& word) {
+  std::set<std::string_view> known{"host"};
+  for (const auto& [name, node] : names.nodes) {
+    for (const Label& label : node.labels.all()) known.insert(label.key);
+  }
+  if (known.contains(word.text)) return {};
+  const std::vector<std::string_view> levels(known.begin(), known.end());
+  return fail(
+      wrong_at(word, "no node has a label " + quote(word.text), did_you_mean(word.text, levels)));
+}
+
 /// "in 1 rack": how many domains; "in rack r1 r2": which.
-Result<void> parse_within(Words words, Expectation& out) {
+Result<void> parse_within(Words words, const ScenarioNames& names, Expectation& out) {
   if (words.size() < 3) {
     return fail(wrong_at(words[0], "the domains are missing", "in 1 rack, or: in rack r1"));
   }
   out.kind = Expectation::Kind::within;
   const std::string_view first = words[1].text;
   if (first.find_first_not_of("0123456789") != std::string_view::npos) {
+    TRY(check_level(names, words[1]));
     out.level = first;
     for (const ScenarioWord& word : words.subspan(2)) out.names.emplace_back(word.text);
     std::ranges::sort(out.names);
@@ -138,6 +152,7 @@ Result<void> parse_within(Words words, Expectation& out) {
     return {};
   }
   if (words.size() > 3) return fail(wrong_at(words[3], "one word too many", "in 1 rack"));
+  TRY(check_level(names, words[2]));
   out.level = words[2].text;
   out.wanted = fmt::format("{} {}", TRY(count_of(words[1], 1)), out.level);
   return {};
@@ -203,7 +218,7 @@ Result<void> parse_of_tasks(const Statement& statement, const ScenarioNames& nam
   const std::string_view what = rest[0].text;
   if (what == "on") return parse_on(rest, names, out);
   if (what == "among") return parse_among(rest, names, out);
-  if (what == "in") return parse_within(rest, out);
+  if (what == "in") return parse_within(rest, names, out);
   if (what == "attempt" || what == "alternative") {
     out.kind = what == "attempt" ? Expectation::Kind::attempt : Expectation::Kind::alternative;
     return parse_numbers(rest, out);
@@ -249,9 +264,12 @@ Result<void> parse_explanation(const Statement& statement, const ScenarioNames& 
 Result<void> check_amount_name(const ScenarioNames& names, const ScenarioWord& item,
                                std::string_view name) {
   std::vector<std::string_view> known{"gpus", "cpu", "memory", "storage", "pods"};
+  std::set<std::string_view> others;
   for (const auto& [node, spec] : names.nodes) {
-    for (const NamedAmount& amount : spec.capacity) known.push_back(amount.name);
+    for (const NamedAmount& amount : spec.capacity) others.insert(amount.name);
   }
+  for (const std::string_view own : known) others.erase(own);
+  known.insert(known.end(), others.begin(), others.end());
   if (std::ranges::find(known, name) != known.end()) return {};
   return fail(wrong_at(item, "no node has " + quote(name), did_you_mean(name, known)));
 }

@@ -326,7 +326,7 @@ Result<Scenario> parse_scenario(std::string_view text, const Catalog* catalog) {
     return fail(Error{Code::invalid, "the scenario expects nothing, so it cannot fail", "1:1",
                       "add, for example: expect JOB on NODE"});
   }
-  reading.descriptions.finish(reading.scenario);
+  TRY(reading.descriptions.finish(reading.scenario));
   return std::move(reading.scenario);
 }
 

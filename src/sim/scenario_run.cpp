@@ -112,6 +112,7 @@ class ScenarioRun {
                                 .statement = step.text,
                                 .expected = expectation.wanted,
                                 .actual = std::move(truth.actual),
+                                .why = std::move(truth.why),
                                 .rewrite = std::move(truth.statement),
                                 .block = std::move(truth.block),
                                 .block_line = expectation.block_line,
@@ -151,6 +152,7 @@ class ScenarioRun {
                                 .statement = step.text,
                                 .expected = std::move(expected),
                                 .actual = std::move(actual),
+                                .why = {},
                                 .rewrite = {},
                                 .block = {}});
   }
@@ -197,6 +199,7 @@ ScenarioResult run_scenario(const Scenario& scenario, Trace trace) {
        .statement = again.failures.empty() ? "" : again.failures.front().statement,
        .expected = "the same when the workspace is thrown away before every step",
        .actual = actual,
+       .why = {},
        .rewrite = {},
        .block = {}});
   return result;

@@ -72,12 +72,21 @@ TEST(ScenarioTest, WhatDoesNotHoldSaysWhatDoes) {
   EXPECT_EQ(wrong[0].line, 3U);
   EXPECT_EQ(wrong[0].actual, "pending");
   EXPECT_EQ(wrong[0].rewrite, "expect a pending");
+  EXPECT_EQ(wrong[0].why, "never fits: 2 of 3 tasks would find places");
+  const auto busy = failures("submit b-[0-1]: 5 gpus\nsubmit a: 4 gpus\nexpect a running\n");
+  ASSERT_EQ(busy.size(), 1U);
+  EXPECT_EQ(busy[0].why, "waits; 2 nodes: devices in use; nearest: n0 lacks 1 device");
   EXPECT_EQ(wrong[1].actual, "never");
 }
 
 TEST(ScenarioTest, ARefusalMustBeExpected) {
   const std::string submit = "submit a: queue nowhere\n";
   EXPECT_EQ(failures(submit + "expect a absent\n").size(), 1U);
+  const auto refused = failures(submit + "expect a running\n");
+  ASSERT_EQ(refused.size(), 1U);
+  EXPECT_EQ(refused[0].actual, "absent");
+  EXPECT_TRUE(refused[0].why.starts_with("refused: ")) << refused[0].why;
+  EXPECT_NE(refused[0].why.find("no queue \"nowhere\""), std::string::npos) << refused[0].why;
   EXPECT_TRUE(failures(submit + "expect refused \"no queue\"\n").empty());
   EXPECT_EQ(failures(submit + "expect refused \"too many\"\n").size(), 1U);
 }
@@ -104,6 +113,31 @@ TEST(ScenarioTest, RewritingKeepsAllOtherBytes) {
             "nodes n0: cpu 1\r\nsubmit a: cpu 2\n\nexpect a pending  # why\n"
             "expect a reasons\n  1 not enough cpu\n# end");
   EXPECT_EQ(rewritten(text, {}), text);
+}
+
+TEST(ScenarioTest, WhatIsRewrittenCanBeRead) {
+  for (const std::string lines : {"reasons", "explain"}) {
+    const std::string text = lines == "reasons" ? "submit a: cpu 2\nexpect a reasons\n  x\n"
+                                                : "submit a: cpu 2\nexpect explain a\n  x\n";
+    const std::string fresh = rewritten(text, run_scenario(parsed(text)).failures);
+    EXPECT_TRUE(run_scenario(parsed(fresh)).failures.empty()) << fresh;
+  }
+}
+
+TEST(ScenarioTest, LimitsAreOfSomethingThatThereIs) {
+  const std::string end = "submit a: 1 gpu\nexpect a running\n";
+  const std::string queue = std::string(fleet) + "queue q: limit gpu=4 ";
+  EXPECT_EQ(mistake(queue + "a/b=2\n" + end), "2:22: queues[0].limit: no node has \"a/b\"");
+  EXPECT_EQ(mistake(queue + "a/b=2\nnodes m: a/b 4\n" + end), "");
+  EXPECT_EQ(mistake(std::string(fleet) + "queue q: limit gpuu=4\nqueue q: limit gpu=4\n" + end),
+            "2:16: queues[0].limit: no node has \"gpuu\"");
+}
+
+TEST(ScenarioTest, LevelsAreLabelsOfNodes) {
+  const std::string text = "nodes n: cpu 4, zone=z0\nsubmit a: cpu 1\nexpect a in ";
+  EXPECT_EQ(mistake(text + "1 zone\nexpect a in zone z0\nexpect a in 1 host\n"), "");
+  EXPECT_EQ(mistake(text + "1 zonee\n"), "3:15: no node has a label \"zonee\"");
+  EXPECT_EQ(mistake(text + "zonee z0\n"), "3:13: no node has a label \"zonee\"");
 }
 
 TEST(ScenarioTest, TheSameTextGivesTheSameState) {

@@ -33,6 +33,21 @@ std::string joined(const std::vector<std::string>& lines) {
   return out;
 }
 
+/// An explanation up to what would help: "waits; 3 nodes: devices in use; nearest: ...".
+std::string in_one_line(std::string_view explanation) {
+  std::string out;
+  for (const std::string& line : lines_of(explanation)) {
+    const std::size_t begin = line.find_first_not_of(' ');
+    if (begin == std::string::npos) continue;
+    if (line.find("it would start if") == begin) break;
+    std::string text = line.substr(begin);
+    const std::size_t gap = text.find("  ");
+    if (gap != std::string::npos) text.replace(gap, 2, ": ");
+    out += (out.empty() ? "" : "; ") + text;
+  }
+  return out;
+}
+
 /// Everything that is asked of one expectation's tasks.
 class Look {
  public:
@@ -78,6 +93,18 @@ class Look {
       return explain(state_, world_.factory(), state_.tasks()[task].gang);
     }
     return std::nullopt;
+  }
+
+  /// Why the tasks do not run, in one line; empty where they do or have.
+  std::string why_not() const {
+    if (const std::optional<Explanation> reasons = why()) {
+      return in_one_line(to_text(state_, *reasons));
+    }
+    for (const TaskId& id : expectation_.tasks) {
+      const std::string refusal = world_.refused(id.job);
+      if (!refusal.empty()) return "refused: " + refusal;
+    }
+    return {};
   }
 
   std::vector<std::string> domains() const {
@@ -159,6 +186,7 @@ std::vector<std::string> reasons_of(const State& state, const Explanation& why) 
     out.push_back(fmt::format("{} {}", count.nodes, to_text(state, why, count.reject)));
   }
   if (why.fitting > 0) out.push_back(fmt::format("{} fit", why.fitting));
+  if (out.empty()) out.emplace_back("no nodes");
   return out;
 }
 
@@ -283,8 +311,9 @@ std::string told_place(const State& state, NodeIndex node, const DeviceSet& devi
   return devices.empty() ? name : name + ":" + told_devices(devices);
 }
 
-Truth truth_of(const Expectation& expectation, ScenarioWorld& world) {
-  const Look look(expectation, world);
+namespace {
+
+Truth plain_truth_of(const Expectation& expectation, ScenarioWorld& world, const Look& look) {
   switch (expectation.kind) {
     case Expected::on:
     case Expected::among:
@@ -328,6 +357,16 @@ Truth truth_of(const Expectation& expectation, ScenarioWorld& world) {
     }
   }
   return {};
+}
+
+}  // namespace
+
+Truth truth_of(const Expectation& expectation, ScenarioWorld& world) {
+  const Look look(expectation, world);
+  Truth out = plain_truth_of(expectation, world, look);
+  const bool told = out.actual.find('\n') != std::string::npos;  // It is the reason itself.
+  if (!out.holds && !told) out.why = look.why_not();
+  return out;
 }
 
 }  // namespace tutti

@@ -13,6 +13,7 @@ namespace tutti {
 struct Truth {
   bool holds = false;
   std::string actual;  ///< In the spelling of Expectation::wanted; may have several lines.
+  std::string why;     ///< Why the tasks wait, or were refused; empty where that is no question.
   /// The true statement, and the lines below it; none where only a person can mend it.
   std::optional<std::string> statement;
   std::vector<std::string> block;

@@ -138,6 +138,8 @@ void ScenarioWorld::note_refusals(const std::vector<Told>& told, const Engine::S
     refused.insert(each.event);
     if (told[each.event].line == 0) violated("a report was refused: " + each.why.what);
     refusals_.push_back({told[each.event].line, each.why});
+    const auto* submitted = std::get_if<JobSubmitted>(&told[each.event].event);
+    if (submitted != nullptr) refused_[submitted->id] = each.why.what;
   }
   for (std::size_t at = 0; at < told.size(); ++at) {
     if (refused.contains(at)) continue;
@@ -147,6 +149,11 @@ void ScenarioWorld::note_refusals(const std::vector<Told>& told, const Engine::S
     }
     if (const auto* gone = std::get_if<JobCancelled>(&told[at].event)) cancelled_.insert(gone->id);
   }
+}
+
+std::string ScenarioWorld::refused(JobId job) const {
+  const auto known = refused_.find(job);
+  return known == refused_.end() ? "" : known->second;
 }
 
 void ScenarioWorld::check() {

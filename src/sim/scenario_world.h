@@ -140,6 +140,8 @@ class ScenarioWorld {
   Instant now() const { return now_; }
   std::uint64_t steps() const { return steps_; }
   bool accepted(JobId job) const { return accepted_.contains(job); }
+  /// Why the engine refused the job; empty where it did not.
+  std::string refused(JobId job) const;
   const std::string& violation() const { return violation_; }
 
  private:
@@ -167,6 +169,7 @@ class ScenarioWorld {
   std::vector<Action> actions_;
   std::uint64_t steps_ = 0;
   std::set<JobId> accepted_;
+  std::map<JobId, std::string> refused_;
   std::set<JobId> alive_;
   std::set<JobId> cancelled_;
   std::set<std::string> over_limit_;  ///< Queues whose limit was set below what they hold.
