@@ -11,6 +11,7 @@
 #include "format/quantity.h"
 #include "format/text.h"
 #include "model/attribute.h"
+#include "sim/files.h"
 #include "tutti/commands.h"
 #include "tutti/terminal.h"
 
@@ -60,8 +61,14 @@ std::string explain(const Catalog::Entry& entry) {
   return out;
 }
 
-Result<void> show(const std::string& name) {
-  const Catalog catalog = TRY(Catalog::builtin());
+struct Options {
+  std::string name;
+  std::vector<std::string> catalogs;
+};
+
+Result<void> show(const Options& options) {
+  const std::string& name = options.name;
+  const Catalog catalog = TRY(load_catalog(options.catalogs));
   if (name.empty()) return print(list(catalog.all()));
   const std::vector<const Catalog::Entry*> found = catalog.meanings(name);
   if (found.size() == 1) return print(explain(*found.front()));
@@ -82,13 +89,17 @@ Result<void> show(const std::string& name) {
 }  // namespace
 
 void declare_catalog(CLI::App& app, Run& run) {
-  auto name = std::make_shared<std::string>();
+  auto options = std::make_shared<Options>();
   CLI::App* catalog = app.add_subcommand("catalog", "List the devices that are known, or show one");
-  catalog->add_option("name", *name, "A device, an alias of it, or a family")->type_name("NAME");
-  catalog->footer("Examples:\n  tutti catalog\n  tutti catalog H100");
-  catalog->callback([name, &run] {
-    run = [name] {
-      const Result<void> done = show(*name);
+  catalog->add_option("name", options->name, "A device, an alias of it, or a family")
+      ->type_name("NAME");
+  catalog->footer(
+      "Examples:\n  tutti catalog\n  tutti catalog H100\n"
+      "  tutti catalog --catalog mine.yaml Acme-N1");
+  declare_own_devices(*catalog, options->catalogs);
+  catalog->callback([options, &run] {
+    run = [options] {
+      const Result<void> done = show(*options);
       return done ? 0 : complain(done.error());
     };
   });

@@ -76,6 +76,8 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help and --version
+    // A word that is no command would get the help of what stands before it.
+    if (!app.remaining(true).empty()) return tutti::complain_usage(app, "not understood");
     return print_asked(app, asked);
   } catch (const CLI::ConversionError& wrong) {
     return tutti::complain_usage(app, fmt::format("this number is too large: {}", wrong.what()));

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "format/json.h"
-#include "model/catalog.h"
 #include "sim/files.h"
 #include "tutti/commands.h"
 #include "tutti/terminal.h"
@@ -21,6 +20,7 @@ namespace {
 
 struct Options {
   std::vector<std::string> files;
+  std::vector<std::string> catalogs;
   bool update = false;
   bool json = false;
   bool verbose = false;
@@ -94,6 +94,7 @@ std::string report(const Outcome& outcome) {
   for (const ScenarioFailure& failure : outcome.result.failures) {
     out += fmt::format("FAIL {}:{}: {}\n", outcome.file, failure.line, failure.statement);
     out += beside("expected", failure.expected) + beside("actual", failure.actual);
+    if (!failure.why.empty()) out += beside("why", failure.why);
   }
   if (outcome.updated > 0) {
     out += fmt::format("{}: {} expectation{} rewritten\n", outcome.file, outcome.updated,
@@ -121,7 +122,9 @@ std::string to_json(const std::vector<Outcome>& outcomes) {
     json.key("failures").begin_list();
     for (const ScenarioFailure& failure : outcome.result.failures) {
       json.begin_object().member("line", failure.line).member("statement", failure.statement);
-      json.member("expected", failure.expected).member("actual", failure.actual).end_object();
+      json.member("expected", failure.expected).member("actual", failure.actual);
+      if (!failure.why.empty()) json.member("why", failure.why);
+      json.end_object();
     }
     json.end_list().end_object();
   }
@@ -130,7 +133,7 @@ std::string to_json(const std::vector<Outcome>& outcomes) {
 }
 
 Result<int> run_scenarios(const Options& options) {
-  const Catalog catalog = TRY(Catalog::builtin());
+  const Catalog catalog = TRY(load_catalog(options.catalogs));
   std::vector<Outcome> outcomes;
   int code = 0;
   for (const std::string& file : TRY(files_of(options.files))) {
@@ -164,10 +167,14 @@ void declare_scenario(CLI::App& sim, Run& run) {
   scenario->add_flag("--update", options->update, "Rewrite what is expected to what is true");
   scenario->add_flag("--json", options->json, "Print what became of each file as JSON");
   scenario->add_flag("-v,--verbose", options->verbose, "Print every step and what it led to");
+  declare_own_devices(*scenario, options->catalogs);
   scenario->footer(
       "0: all that is expected is true, 1: something is not, 2: a file cannot be read.\n"
       "docs/scenarios.md explains how to write one.\n"
-      "Example:\n  tutti sim scenario tests/scenarios/gangs -v");
+      "Examples:\n"
+      "  tutti sim scenario tests/scenarios/gangs\n"
+      "  tutti sim scenario -v what-if.scn\n"
+      "  tutti sim scenario --update what-if.scn   rewrite what is expected, then read the diff");
   scenario->callback([options, &run] {
     run = [options] {
       const Result<int> code = run_scenarios(*options);

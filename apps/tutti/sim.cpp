@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +29,7 @@ struct Options {
   std::string fleet;
   std::vector<std::string> workloads;
   std::vector<std::string> policies;
+  std::vector<std::string> catalogs;
   std::vector<std::string> seeds;
   std::string arrivals;
   std::string until;
@@ -39,13 +41,14 @@ struct Options {
 
 /// Everything that was read, ready to run.
 struct Inputs {
+  Catalog catalog;
   FleetFile fleet;
   Snapshot snapshot;  ///< Its fleet stands in `fleet`.
   Comparison comparison;
   std::string why;  ///< Why these arrivals, where they were not asked for.
 };
 
-constexpr std::int64_t load_max = 100'000;  // Per mille of the fleet's GPUs.
+constexpr std::int64_t load_max = 100'000;  // Per mille of the fleet's accelerators.
 
 Result<void> read_arrivals(const std::string& text, Comparison& comparison) {
   constexpr std::string_view fill = "fill:";
@@ -61,20 +64,44 @@ Result<void> read_arrivals(const std::string& text, Comparison& comparison) {
     const auto load = parse_fixed(std::string_view(text).substr(fill.size()), 3);
     if (!load || *load <= 0 || *load > load_max) {
       return fail(Code::invalid, "--arrivals " + quote(text) + ": 0.001 to 100 are possible",
-                  "fill:1.3 is work for 1.3 times the fleet's GPUs");
+                  "fill:1.3 is work for 1.3 times the fleet's accelerators");
     }
     comparison.arrivals = Arrivals::fill;
     comparison.load_permille = *load;
     return {};
   }
-  return fail(Code::invalid, "--arrivals " + quote(text) + " is unknown",
-              "known: fill:X with X times the fleet's GPUs, such as fill:1.3; trace; snapshot");
+  return fail(
+      Code::invalid, "--arrivals " + quote(text) + " is unknown",
+      "known: fill:X with X times the fleet's accelerators, such as fill:1.3; trace; snapshot");
 }
 
 /// A dump that is given as the fleet, and as the workload or without one, is placed anew.
 bool alone(const Options& options) {
   return std::ranges::all_of(options.workloads,
                              [&](const std::string& path) { return path == options.fleet; });
+}
+
+/// Files and names, each once. A report tells them apart by the stems of the files, so two
+/// that would be called alike are an error.
+Result<std::vector<std::string>> distinct(const std::vector<std::string>& words,
+                                          std::string_view option) {
+  const auto name = [](const std::string& word) { return std::filesystem::path(word).stem(); };
+  std::vector<std::string> out;
+  for (const std::string& word : words) {
+    const auto same = [&](const std::string& other) {
+      return word == other || same_file(word, other);
+    };
+    if (std::ranges::any_of(out, same)) continue;
+    for (const std::string& other : out) {
+      if (name(word) != name(other)) continue;
+      return fail(Code::conflict,
+                  fmt::format("{} {} and {} would both be called {}", option, quote(other),
+                              quote(word), quote(name(word).string())),
+                  "rename one of the files");
+    }
+    out.push_back(word);
+  }
+  return out;
 }
 
 Result<void> load_workloads(const Options& options, FileFormat format, Skipped& skipped,
@@ -85,8 +112,8 @@ Result<void> load_workloads(const Options& options, FileFormat format, Skipped& 
     return fail(Code::invalid, "--workload FILE is missing",
                 "it takes Tutti's YAML or an openb pod list; tutti sim --help has examples");
   }
-  for (const std::string& path : paths) {
-    Result<Workload> workload = load_workload(path, skipped);
+  for (const std::string& path : TRY(distinct(paths, "--workload"))) {
+    Result<Workload> workload = load_workload(path, inputs.catalog, skipped);
     if (!workload && options.workloads.empty()) {
       workload.error().hint = "or give the jobs in a file of their own: --workload FILE";
     }
@@ -111,7 +138,7 @@ void choose_arrivals(FileFormat format, Inputs& inputs) {
 Result<void> load_policies(const Options& options, Comparison& comparison) {
   const bool snapshot = comparison.arrivals == Arrivals::snapshot;
   if (snapshot) comparison.policies.push_back({.name = std::string(present_policy), .scores = {}});
-  for (const std::string& name : options.policies) {
+  for (const std::string& name : TRY(distinct(options.policies, "--policy"))) {
     if (name == present_policy) {
       if (snapshot) continue;
       return fail(Code::invalid, "the policy present keeps what a Kubernetes dump records",
@@ -131,6 +158,7 @@ Result<Inputs> load(const Options& options, Skipped& skipped) {
   Comparison& comparison = inputs.comparison;
   if (!options.arrivals.empty()) TRY(read_arrivals(options.arrivals, comparison));
   const FileFormat format = TRY(find_format(options.fleet));
+  inputs.catalog = TRY(load_catalog(options.catalogs));
   const bool snapshot = options.arrivals.empty()
                             ? format == FileFormat::kubernetes && alone(options)
                             : comparison.arrivals == Arrivals::snapshot;
@@ -139,12 +167,12 @@ Result<Inputs> load(const Options& options, Skipped& skipped) {
       return fail(Code::invalid, "--arrivals snapshot places the pods of --fleet anew",
                   "leave out --workload, or choose --arrivals fill:1.3");
     }
-    inputs.snapshot = TRY(load_snapshot(options.fleet, skipped));
+    inputs.snapshot = TRY(load_snapshot(options.fleet, inputs.catalog, skipped));
     inputs.fleet = inputs.snapshot.fleet;
     if (options.arrivals.empty()) inputs.why = "the default for a Kubernetes dump";
     comparison.arrivals = Arrivals::snapshot;
   } else {
-    inputs.fleet = TRY(load_fleet(options.fleet, skipped));
+    inputs.fleet = TRY(load_fleet(options.fleet, inputs.catalog, skipped));
     TRY(load_workloads(options, format, skipped, inputs));
     if (options.arrivals.empty()) choose_arrivals(format, inputs);
   }
@@ -170,8 +198,9 @@ std::string arrivals_text(const Comparison& comparison) {
 std::string notes(const Inputs& inputs, const Skipped& skipped) {
   const Comparison& comparison = inputs.comparison;
   const std::int64_t gpu_milli = gpu_milli_of(inputs.fleet);
-  std::string out = fmt::format("fleet {}: {} nodes, {} GPUs; arrivals {}", inputs.fleet.name,
-                                inputs.fleet.nodes.size(), gpu_milli / DeviceRequest::whole,
+  const std::string_view device = device_word(inputs.fleet);
+  std::string out = fmt::format("fleet {}: {} nodes, {} {}s; arrivals {}", inputs.fleet.name,
+                                inputs.fleet.nodes.size(), gpu_milli / DeviceRequest::whole, device,
                                 arrivals_text(comparison));
   if (!inputs.why.empty()) out += " (" + inputs.why + ")";
   out += "\n";
@@ -180,14 +209,14 @@ std::string notes(const Inputs& inputs, const Skipped& skipped) {
       const std::int64_t peak = peak_demand_milli(workload);
       if (peak * 5 >= gpu_milli) continue;
       out += fmt::format(
-          "note: {} never asks for more than {:.1f} % of the fleet's GPUs, so policies hardly "
+          "note: {} never asks for more than {:.1f} % of the fleet's {}s, so policies hardly "
           "differ; --arrivals fill:1.3 fills it\n",
-          workload.name, 100 * static_cast<double>(peak) / static_cast<double>(gpu_milli));
+          workload.name, 100 * static_cast<double>(peak) / static_cast<double>(gpu_milli), device);
     }
   }
   if (skipped.lines > 0) {
-    out += fmt::format("note: {} bad entries were skipped; the first: {}", skipped.lines,
-                       skipped.first);
+    out += fmt::format("note: {} bad {} skipped\n", skipped.lines,
+                       skipped.lines == 1 ? "entry was" : "entries were");
   }
   return out;
 }
@@ -209,6 +238,7 @@ std::string command_of(const Options& options, const Comparison& comparison) {
   for (const std::string& seeds : options.seeds) out += " --seeds " + shell_word(seeds);
   out += " --arrivals " + arrivals_text(comparison);
   if (!options.until.empty()) out += " --until " + shell_word(options.until);
+  for (const std::string& path : options.catalogs) out += " --catalog " + shell_word(path);
   if (options.skip_bad > 0) out += fmt::format(" --skip-bad {}", options.skip_bad);
   return out + " --report " + shell_word(options.report);
 }
@@ -218,6 +248,7 @@ Result<void> check_outputs(const Options& options) {
   std::vector<std::string> taken{options.fleet};
   taken.insert(taken.end(), options.workloads.begin(), options.workloads.end());
   taken.insert(taken.end(), options.policies.begin(), options.policies.end());
+  taken.insert(taken.end(), options.catalogs.begin(), options.catalogs.end());
   const std::string json = options.json == "-" ? "" : options.json;
   for (const auto& [option, path] : {std::pair("--report", options.report), {"--json", json}}) {
     if (path.empty()) continue;
@@ -254,6 +285,7 @@ Result<void> simulate(const Options& options) {
   if (!options.json.empty() && !to_stdout) TRY(check_writable(options.json));
   Skipped skipped{.allowed = options.skip_bad};
   Inputs inputs = TRY(load(options, skipped));
+  tell_skipped(skipped);
   Comparison& comparison = inputs.comparison;
   comparison.snapshot = &inputs.snapshot;
   comparison.maps = !options.report.empty();
@@ -270,9 +302,11 @@ Result<void> simulate(const Options& options) {
   }
   if (to_stdout) return print(to_json(runs, never));
   if (!options.json.empty()) TRY(write_file(options.json, to_json(runs, never)));
-  const std::string gain =
-      headline(runs, static_cast<std::uint64_t>(gpu_milli_of(inputs.fleet) / DeviceRequest::whole));
-  std::string text = gain + "\n\n" + to_table(runs) + "\n" + known;
+  const std::string_view device = device_word(inputs.fleet);
+  const auto devices =
+      static_cast<std::uint64_t>(gpu_milli_of(inputs.fleet) / DeviceRequest::whole);
+  std::string text =
+      headline(runs, devices, device) + "\n\n" + to_table(runs, device) + "\n" + known;
   for (const NeverStarts& each : never) text += to_text(each);
   if (!options.report.empty()) text += "report: " + options.report + "\n";
   return print(text);
@@ -289,6 +323,7 @@ void declare_options(CLI::App& sim, Options& options) {
   sim.add_option("--policy", options.policies, "A built-in policy or a policy file; may repeat")
       ->type_name("NAME|FILE")
       ->default_val(std::vector<std::string>{"default"});
+  declare_own_devices(sim, options.catalogs);
   sim.add_option("--seeds", options.seeds, "42 or 42..51; may repeat")
       ->type_name("SEEDS")
       ->default_val(std::vector<std::string>{"42"});
@@ -321,7 +356,7 @@ void declare_sim(CLI::App& app, Run& run) {
   declare_options(*sim, *options);
   sim->footer(
       "Arrivals:\n"
-      "  fill:X    jobs of X times the fleet's GPUs arrive and stay: how full can it get?\n"
+      "  fill:X    jobs of X times the fleet's accelerators arrive and stay: how full can it get?\n"
       "  trace     jobs arrive and end as the workload says: how long do they wait?\n"
       "  snapshot  what a Kubernetes dump runs and what waits there is placed anew\n"
       "\n"

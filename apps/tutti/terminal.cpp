@@ -48,6 +48,26 @@ std::vector<std::string> known_words(const CLI::App& app, bool options) {
   return words;
 }
 
+/// Every command below `app`, by the words "tutti sim generate".
+void collect(const CLI::App& app, const std::string& words, std::vector<Reached>& out) {
+  for (const CLI::App* command : app.get_subcommands({})) {
+    const std::string below = words + " " + command->get_name();
+    out.push_back({command, below});
+    collect(*command, below, out);
+  }
+}
+
+/// The command that is called so, or nearly so, wherever it stands; empty when there is none.
+std::string command_elsewhere(const CLI::App& app, const std::string& word) {
+  std::vector<Reached> all;
+  collect(app, app.get_name(), all);
+  std::vector<std::string> names;
+  for (const Reached& each : all) names.push_back(each.app->get_name());
+  const auto near = closest(word, std::vector<std::string_view>(names.begin(), names.end()));
+  if (!near) return {};
+  return all[static_cast<std::size_t>(std::ranges::find(names, *near) - names.begin())].words;
+}
+
 }  // namespace
 
 int complain(const Error& error) {
@@ -73,6 +93,12 @@ void check_values(CLI::App& app) {
   for (CLI::App* command : app.get_subcommands({})) check_values(*command);
 }
 
+void declare_own_devices(CLI::App& app, std::vector<std::string>& files) {
+  app.add_option("--catalog", files, "Devices of your own (docs/catalog.md); may repeat")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+}
+
 int complain_usage(const CLI::App& app, std::string_view what) {
   const Reached at = reached(app);
   const std::vector<std::string> rest = at.app->remaining();
@@ -96,6 +122,9 @@ int complain_usage(const CLI::App& app, std::string_view what) {
     const auto near = closest(word, views);
     if (near) {
       error.hint = fmt::format("did you mean {}?", *near);
+    } else if (const std::string other = option ? "" : command_elsewhere(app, word);
+               !other.empty() && !known.empty()) {
+      error.hint = fmt::format("did you mean {}?", other);
     } else if (!option && !known.empty()) {
       error.hint = "known: " + join_names(views);
     }
@@ -121,6 +150,17 @@ Progress progress_line() {
                stderr);
     std::fflush(stderr);
   };
+}
+
+void tell_skipped(const Skipped& skipped) {
+  std::string text;
+  for (const Error& error : skipped.errors) {
+    text += fmt::format("skipped: {}: {}\n", error.where, error.what);
+  }
+  if (skipped.lines > skipped.errors.size()) {
+    text += fmt::format("skipped: and {} more\n", skipped.lines - skipped.errors.size());
+  }
+  std::fputs(text.c_str(), stderr);
 }
 
 Result<void> print(std::string_view text) {

@@ -1,7 +1,9 @@
 /// What all subcommands say to a terminal.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "sim/comparison.h"
@@ -18,11 +20,17 @@ int complain(const Error& error);
 /// Gives every option that takes a value a check: it is not empty, and N is a natural number.
 void check_values(CLI::App& app);
 
+/// `--catalog FILE`: devices of one's own. One value at a time, so that a name may follow.
+void declare_own_devices(CLI::App& app, std::vector<std::string>& files);
+
 /// Prints what is left of a wrong command line, with the nearest known word; 2.
 int complain_usage(const CLI::App& app, std::string_view what);
 
 /// "  37 of 720 runs, about 12 s left", on a terminal only, rewritten in place.
 Progress progress_line();
+
+/// Says on stderr what was left out, with the first reasons.
+void tell_skipped(const Skipped& skipped);
 
 /// Prints text; false where it could not be written, on a full disk for example.
 Result<void> print(std::string_view text);

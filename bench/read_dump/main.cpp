@@ -48,10 +48,11 @@ std::uint64_t status_bytes(std::string_view name) {
 }
 
 Result<std::string> measure(const std::string& path) {
+  const Catalog catalog = TRY(load_catalog({}));
   const std::uint64_t before = live_bytes();
   const auto begin = std::chrono::steady_clock::now();
   Skipped skipped;
-  const Snapshot snapshot = TRY(load_snapshot(path, skipped));
+  const Snapshot snapshot = TRY(load_snapshot(path, catalog, skipped));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   const std::uint64_t state = live_bytes() - before;
   const std::uint64_t peak = status_bytes("VmHWM");

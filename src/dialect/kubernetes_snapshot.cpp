@@ -234,9 +234,7 @@ Result<Snapshot> read_snapshot(Source source, std::string name, const Catalog* c
   JsonItems items(std::move(source), "items");
   while (const std::optional<Value> object = TRY(items.next())) {
     const Result<void> done = read.take(*object);
-    if (done) continue;
-    if (skipped.lines >= skipped.allowed) return fail(done.error());
-    if (skipped.lines++ == 0) skipped.first = done.error().text();
+    if (!done && !skipped.leave_out(done.error())) return fail(done.error());
   }
   read.finish();
   return out;

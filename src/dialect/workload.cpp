@@ -68,6 +68,13 @@ std::shared_ptr<const GangSpec> with_labels(const GangSpec& gang, const std::str
 
 }  // namespace
 
+bool Skipped::leave_out(const Error& error) {
+  if (lines >= allowed) return false;
+  ++lines;
+  if (errors.size() < kept) errors.push_back(error);
+  return true;
+}
+
 std::string size_name(const JobSpec& spec) {
   const TaskShape& shape = spec.gangs.front()->groups.front().roles.front().alternatives.front();
   if (shape.devices.empty()) return "cpu";

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "base/time.h"
 #include "model/event.h"
 #include "model/job.h"
@@ -39,9 +40,13 @@ struct FleetFile {
 
 /// What a reader left out because its caller allowed it.
 struct Skipped {
+  static constexpr std::size_t kept = 10;
   std::size_t allowed = 0;
-  std::size_t lines = 0;  ///< Or objects.
-  std::string first;      ///< The first one's error.
+  std::size_t lines = 0;      ///< Or objects.
+  std::vector<Error> errors;  ///< Of the first ones, at most `kept`.
+
+  /// Notes one more; false where no more may be left out.
+  bool leave_out(const Error& error);
 };
 
 /// How a job is called in reports of what did not fit: "cpu", "share", or its accelerators per

@@ -16,7 +16,6 @@
 #include "dialect/tutti.h"
 #include "format/quantity.h"
 #include "format/text.h"
-#include "model/catalog.h"
 #include "policy/policy_file.h"
 #include "sim/snapshot.h"
 
@@ -108,6 +107,25 @@ Result<T> located(Result<T> result, const std::string& path) {
   if (result) return result;
   return fail(std::move(result).error().at(path));
 }
+
+/// What is skipped while this lives stands in the file at `path`.
+class SkippedIn {
+ public:
+  SkippedIn(Skipped& skipped, const std::string& path)
+      : skipped_(skipped), path_(path), before_(skipped.errors.size()) {}
+  SkippedIn(const SkippedIn&) = delete;
+  SkippedIn& operator=(const SkippedIn&) = delete;
+  ~SkippedIn() {
+    for (Error& error : std::span(skipped_.errors).subspan(before_)) {
+      error = std::move(error).at(path_);
+    }
+  }
+
+ private:
+  Skipped& skipped_;
+  const std::string& path_;
+  std::size_t before_;
+};
 
 /// Blocks for nothing: a pipe that nobody writes into is empty.
 Result<Descriptor> open_file(const std::string& path, bool only_regular) {
@@ -340,9 +358,15 @@ FileFormat format_of(std::string_view head) {
 
 Result<FileFormat> find_format(const std::string& path) { return TRY(open_known(path)).format; }
 
-Result<FleetFile> load_fleet(const std::string& path, Skipped& skipped) {
+Result<Catalog> load_catalog(const std::vector<std::string>& own) {
+  Catalog catalog = TRY(Catalog::builtin());
+  for (const std::string& path : own) TRY(catalog.add(TRY(read_file(path)), path));
+  return catalog;
+}
+
+Result<FleetFile> load_fleet(const std::string& path, const Catalog& catalog, Skipped& skipped) {
   Opened opened = TRY(open_known(path));
-  const Catalog catalog = TRY(Catalog::builtin());
+  const SkippedIn here(skipped, path);
   switch (opened.format) {
     case FileFormat::openb_nodes:
       return located(read_openb_nodes(TRY(opened.all()), stem(path), skipped), path);
@@ -355,9 +379,9 @@ Result<FleetFile> load_fleet(const std::string& path, Skipped& skipped) {
   }
 }
 
-Result<Workload> load_workload(const std::string& path, Skipped& skipped) {
+Result<Workload> load_workload(const std::string& path, const Catalog& catalog, Skipped& skipped) {
   Opened opened = TRY(open_known(path));
-  const Catalog catalog = TRY(Catalog::builtin());
+  const SkippedIn here(skipped, path);
   switch (opened.format) {
     case FileFormat::openb_pods:
       return located(read_openb_pods(TRY(opened.all()), stem(path), skipped), path);
@@ -370,9 +394,9 @@ Result<Workload> load_workload(const std::string& path, Skipped& skipped) {
   }
 }
 
-Result<Snapshot> load_snapshot(const std::string& path, Skipped& skipped) {
+Result<Snapshot> load_snapshot(const std::string& path, const Catalog& catalog, Skipped& skipped) {
   Opened opened = TRY(open_known(path));
-  const Catalog catalog = TRY(Catalog::builtin());
+  const SkippedIn here(skipped, path);
   if (opened.format != FileFormat::kubernetes) return wrong_format(opened, "Kubernetes dump");
   Snapshot snapshot = TRY(snapshot_of(opened, catalog, skipped));
   return complete(TRY(complete(std::move(snapshot), path, Wanted::nodes)), path, Wanted::pods);

@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "dialect/kubernetes.h"
 #include "dialect/workload.h"
+#include "model/catalog.h"
 #include "policy/registry.h"
 #include "sim/openb.h"
 
@@ -41,10 +43,13 @@ FileFormat format_of(std::string_view head);
 /// Looks at the file at `path`; a blank file is an error.
 Result<FileFormat> find_format(const std::string& path);
 
-Result<FleetFile> load_fleet(const std::string& path, Skipped& skipped);
-Result<Workload> load_workload(const std::string& path, Skipped& skipped);
+/// What is built in, then these files, in order (docs/catalog.md).
+Result<Catalog> load_catalog(const std::vector<std::string>& own);
+
+Result<FleetFile> load_fleet(const std::string& path, const Catalog& catalog, Skipped& skipped);
+Result<Workload> load_workload(const std::string& path, const Catalog& catalog, Skipped& skipped);
 /// Nodes, pods and where they stand. REQUIRES: find_format says kubernetes.
-Result<Snapshot> load_snapshot(const std::string& path, Skipped& skipped);
+Result<Snapshot> load_snapshot(const std::string& path, const Catalog& catalog, Skipped& skipped);
 
 /// A built-in policy by name, or a policy file by path, which is then called as the file's stem.
 Result<PolicyRecipe> load_policy(const std::string& name_or_path);

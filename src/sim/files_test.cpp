@@ -12,6 +12,11 @@ namespace {
 
 using testing::HasSubstr;
 
+const Catalog& catalog() {
+  static const Catalog shipped = load_catalog({}).value();
+  return shipped;
+}
+
 /// A folder of its own that is gone after the test.
 class FilesTest : public testing::Test {
  protected:
@@ -32,7 +37,7 @@ class FilesTest : public testing::Test {
   }
   static std::string fleet_error(const std::string& path) {
     Skipped skipped;
-    const auto fleet = load_fleet(path, skipped);
+    const auto fleet = load_fleet(path, catalog(), skipped);
     return fleet ? "no error" : fleet.error().text();
   }
 
@@ -57,18 +62,19 @@ TEST(FormatTest, IsFoundInTheContent) {
 
 TEST_F(FilesTest, ReadsEveryKindOfFleet) {
   Skipped skipped;
-  const auto openb =
-      load_fleet(put("a.csv", "sn,cpu_milli,memory_mib,gpu,model\nn,1,1,2,T4\n"), skipped);
+  const auto openb = load_fleet(put("a.csv", "sn,cpu_milli,memory_mib,gpu,model\nn,1,1,2,T4\n"),
+                                catalog(), skipped);
   ASSERT_TRUE(openb.has_value()) << openb.error().text();
   EXPECT_EQ(openb->name, "a");
   EXPECT_EQ(openb->nodes.at(0).devices.size(), 2U);
-  const auto own = load_fleet(put("b.yaml", "nodes: [{name: n, cpu: 1, gpus: 1xT4}]"), skipped);
+  const auto own =
+      load_fleet(put("b.yaml", "nodes: [{name: n, cpu: 1, gpus: 1xT4}]"), catalog(), skipped);
   ASSERT_TRUE(own.has_value()) << own.error().text();
   EXPECT_GT(own->nodes.at(0).devices.at(0).type.memory_mib, 0) << "the catalog is not used";
   const auto dump = load_fleet(
       put("c.json", R"({"apiVersion": "v1", "items": [{"kind": "Node", "metadata": {"name": "n"},
                      "status": {"allocatable": {"cpu": "8"}}}]})"),
-      skipped);
+      catalog(), skipped);
   ASSERT_TRUE(dump.has_value()) << dump.error().text();
   EXPECT_EQ(dump->nodes.at(0).name, "n");
 }
@@ -87,11 +93,11 @@ TEST_F(FilesTest, ErrorsNameThePlaceAndTheWayOut) {
 TEST_F(FilesTest, TheSystemsErrorsKeepTheirReason) {
   Skipped skipped;
   put("fleet.yaml", "nodes: []");
-  const auto missing = load_fleet(path("flet.yaml"), skipped);
+  const auto missing = load_fleet(path("flet.yaml"), catalog(), skipped);
   ASSERT_FALSE(missing.has_value());
   EXPECT_EQ(missing.error().code, Code::io);
   EXPECT_EQ(missing.error().hint, "did you mean \"" + path("fleet.yaml") + "\"?");
-  const auto folder = load_fleet(folder_.string(), skipped);
+  const auto folder = load_fleet(folder_.string(), catalog(), skipped);
   ASSERT_FALSE(folder.has_value());
   EXPECT_EQ(folder.error().code, Code::io);
   EXPECT_THAT(folder.error().what, HasSubstr("Is a directory"));
@@ -104,7 +110,7 @@ TEST_F(FilesTest, FilesLargerThanTheirHeadAreReadWhole) {
   std::string text = "sn,cpu_milli,memory_mib,gpu,model\n";
   for (int node = 0; node < 20'000; ++node) text += "n" + std::to_string(node) + ",1,1,0,\n";
   Skipped skipped;
-  const auto fleet = load_fleet(put("large.csv", text), skipped);
+  const auto fleet = load_fleet(put("large.csv", text), catalog(), skipped);
   ASSERT_TRUE(fleet.has_value()) << fleet.error().text();
   EXPECT_EQ(fleet->nodes.size(), 20'000U);
 }
@@ -113,13 +119,48 @@ TEST_F(FilesTest, SkipsWhatIsAllowedAndSaysWhat) {
   const std::string file =
       put("a.csv", "sn,cpu_milli,memory_mib,gpu,model\nn,1,1,2,T4\nm,x,1,0,\nk,y,1,0,\n");
   Skipped none;
-  EXPECT_FALSE(load_fleet(file, none).has_value());
+  EXPECT_FALSE(load_fleet(file, catalog(), none).has_value());
   Skipped two{.allowed = 2};
-  const auto fleet = load_fleet(file, two);
+  const auto fleet = load_fleet(file, catalog(), two);
   ASSERT_TRUE(fleet.has_value());
   EXPECT_EQ(fleet->nodes.size(), 1U);
   EXPECT_EQ(two.lines, 2U);
-  EXPECT_THAT(two.first, HasSubstr("3:3"));
+  ASSERT_EQ(two.errors.size(), 2U);
+  EXPECT_EQ(two.errors[0].where, file + ":3:3");
+  EXPECT_EQ(two.errors[1].where, file + ":4:3");
+  EXPECT_THAT(two.errors[1].what, HasSubstr("\"y\""));
+}
+
+TEST_F(FilesTest, WhatIsSkippedStandsInItsOwnFileAndIsNotKeptForEver) {
+  std::string text = "sn,cpu_milli,memory_mib,gpu,model\nn,1,1,0,\n";
+  for (int row = 0; row < 20; ++row) text += "m,x,1,0,\n";
+  const std::string first = put("a.csv", text);
+  const std::string second =
+      put("b.csv", "sn,cpu_milli,memory_mib,gpu,model\nn,1,1,0,\nm,x,1,0,\n");
+  Skipped skipped{.allowed = 30};
+  EXPECT_TRUE(load_fleet(second, catalog(), skipped).has_value());
+  EXPECT_TRUE(load_fleet(first, catalog(), skipped).has_value());
+  EXPECT_EQ(skipped.lines, 21U);
+  ASSERT_EQ(skipped.errors.size(), Skipped::kept);
+  EXPECT_EQ(skipped.errors.front().where, second + ":3:3");
+  EXPECT_EQ(skipped.errors.back().where, first + ":11:3");
+}
+
+TEST_F(FilesTest, OwnDevicesJoinTheCatalog) {
+  const std::string own =
+      put("own.yaml",
+          "catalog: 1\ndevices:\n  - {name: Acme-N1, vendor: nvidia, kind: npu, "
+          "memory_mib: 65536, source: us}\n");
+  const Catalog known = load_catalog({own}).value();
+  EXPECT_EQ(known.all().size(), catalog().all().size() + 1);
+  Skipped skipped;
+  const std::string fleet = put("f.yaml", "nodes: [{name: n, gpus: 1xAcme-N1}]");
+  EXPECT_EQ(load_fleet(fleet, known, skipped)->nodes.at(0).devices.at(0).type.memory_mib, 65536);
+  EXPECT_EQ(load_fleet(fleet, catalog(), skipped)->nodes.at(0).devices.at(0).type.memory_mib, 0);
+  const auto wrong = load_catalog({own, put("bad.yaml", "catalog: 1\ndevics: []\n")});
+  ASSERT_FALSE(wrong.has_value());
+  EXPECT_EQ(wrong.error().where, path("bad.yaml") + ":2:1");
+  EXPECT_THAT(wrong.error().hint, HasSubstr("devices"));
 }
 
 TEST_F(FilesTest, PoliciesAreNamesOrFiles) {
@@ -193,13 +234,13 @@ TEST_F(FilesTest, ADumpMustHaveWhatIsWantedOfIt) {
   const std::string pods = put("pods.json", R"({"items": [)" + pod + "]}");
   const std::string both = put("both.json", R"({"items": [)" + node + "," + pod + "]}");
   Skipped skipped;
-  EXPECT_TRUE(load_fleet(nodes, skipped).has_value());
-  EXPECT_TRUE(load_workload(pods, skipped).has_value());
-  EXPECT_TRUE(load_snapshot(both, skipped).has_value());
+  EXPECT_TRUE(load_fleet(nodes, catalog(), skipped).has_value());
+  EXPECT_TRUE(load_workload(pods, catalog(), skipped).has_value());
+  EXPECT_TRUE(load_snapshot(both, catalog(), skipped).has_value());
   EXPECT_THAT(fleet_error(pods), HasSubstr("the dump has no nodes"));
-  EXPECT_THAT(load_workload(nodes, skipped).error().what, HasSubstr("no pods"));
-  EXPECT_THAT(load_snapshot(nodes, skipped).error().what, HasSubstr("no pods"));
-  EXPECT_THAT(load_snapshot(pods, skipped).error().what, HasSubstr("no nodes"));
+  EXPECT_THAT(load_workload(nodes, catalog(), skipped).error().what, HasSubstr("no pods"));
+  EXPECT_THAT(load_snapshot(nodes, catalog(), skipped).error().what, HasSubstr("no pods"));
+  EXPECT_THAT(load_snapshot(pods, catalog(), skipped).error().what, HasSubstr("no nodes"));
 }
 
 TEST(FullDiskTest, IsAnErrorAndTheDeviceStays) {

@@ -35,9 +35,7 @@ Result<void> each_row(std::string_view text, Skipped& skipped, Row row) {
   CsvReader csv = TRY(CsvReader::open(text));
   while (TRY(csv.next())) {
     const Result<void> done = row(csv);
-    if (done) continue;
-    if (skipped.lines >= skipped.allowed) return done;
-    if (skipped.lines++ == 0) skipped.first = done.error().text();
+    if (!done && !skipped.leave_out(done.error())) return done;
   }
   return {};
 }

@@ -19,8 +19,9 @@ std::string example(const std::string& file) {
 class SameBitsTest : public testing::Test {
  protected:
   Skipped skipped_;
-  FleetFile fleet_ = load_fleet(example("fleet.yaml"), skipped_).value();
-  Workload jobs_ = load_workload(example("jobs.yaml"), skipped_).value();
+  Catalog catalog_ = load_catalog({}).value();
+  FleetFile fleet_ = load_fleet(example("fleet.yaml"), catalog_, skipped_).value();
+  Workload jobs_ = load_workload(example("jobs.yaml"), catalog_, skipped_).value();
 };
 
 TEST_F(SameBitsTest, AFillEndsInOneState) {

@@ -120,6 +120,10 @@ FLEETS = [
     ("queues: [{name: a}, {name: a}]\nnodes: [{name: n}]", "appears twice"),
     ("queues: [{name: a, limit: {gpu: 1e18}}]\nnodes: [{name: n}]", "more than any fleet has"),
     ("queues: [{name: a, limit: {gpu: -1}}]\nnodes: [{name: n}]", "negative"),
+    ("queues: [{name: a, limit: {gpuu: 1}}]\nnodes: [{name: n}]", 'did you mean "gpu"?'),
+    ("queues: [{name: a, limit: {gpus: 1}}]\nnodes: [{name: n}]", ":1:28: queues[0].limit: no"),
+    ("queues: [{name: a, queues: [{name: b, guarantee: {cpus: 1}}]}]\nnodes: [{name: n}]",
+     'queues[0].queues[0].guarantee: no node has "cpus"'),
     ("queues: [{name: a, weight: 0}]\nnodes: [{name: n}]", "1 to 1000000"),
     ("queues: [{name: vision, parent: resarch}, {name: research}]\nnodes: [{name: n}]",
      'did you mean "research"?'),
@@ -160,11 +164,27 @@ POLICIES = [
     (LAUGHS, "expand to more than"),
 ]
 
+DEVICE = "catalog: 1\ndevices: [{name: N1, vendor: nvidia, kind: npu, source: x"
+CATALOGS = [
+    ("catalog: 2\ndevices: []", ":1:10:"), ("devices: []", "catalog is missing"),
+    ("catalog: 1\ndevics: []", 'did you mean "devices"?'),
+    ("catalog: 1\ndevices: [{name: N1}]", "vendor is missing"),
+    (DEVICE.replace("nvidia", "nvidai") + "}]", 'did you mean "nvidia"?'),
+    (DEVICE.replace("npu", "npuu") + "}]", 'did you mean "npu"?'),
+    (DEVICE + ", memory_mib: -1}]", ":2:"), (DEVICE + ", memory_mib: NaN}]", "an integer"),
+    (DEVICE + ", memroy_mib: 1}]", 'did you mean "memory_mib"?'),
+    (DEVICE + ", mig: nope}]", "no MIG layout"),
+    (DEVICE + "}, " + DEVICE[21:] + "}]", "stands also at"),
+    (DEVICE + ", aliases: [T4]}]", "T4"), (DEEP, "128 levels"), (LAUGHS, "expand to more than"),
+]
+
 SCENARIOS = [
     ("nodes n: cpu -4\nexpect free on n: cpu 4", ':1:14: cpu: "-4"'),
     ("nodes n: cpu 1e18\nexpect free on n: cpu 4", "more than"),
     ("nodes n: cpu NaN\nexpect free on n: cpu 4", "quantity"),
     (f"nodes n: {CUBE}xT4\nexpect free on n: cpu 4", "1 to 128"),
+    ("nodes n: cpu 4\nqueue q: limit cpuu=4\nexpect free on n: cpu 4", 'did you mean "cpu"?'),
+    ("nodes n: cpu 4, zone=z\nsubmit j: cpu 1\nexpect j in 1 zonee", 'did you mean "zone"?'),
     ("nodes n: cpu 4\nnodes n: cpu 4\nexpect free on n: cpu 4", ":2:7:"),
     ("nodes n: cpu 4\nsubmit j: cpu 1\nsubmit j: cpu 1\nexpect j running", ":3:8:"),
     ("nodes n: cpu 4\nadvance -1s\nexpect free on n: cpu 4", ":2:9:"),

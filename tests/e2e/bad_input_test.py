@@ -28,6 +28,8 @@ MEMORY_KIB = 2 << 20
 NODES = "nodes:\n  - name: n0\n    cpu: 8\n    gpus: 4xT4\n"
 TABLE = "sn,cpu_milli,memory_mib,gpu,model\nn,8000,9000,4,T4\n"
 PODS = "name,cpu_milli,memory_mib,num_gpu,gpu_milli\np,1000,1000,1,500\n"
+CATALOG = ("catalog: 1\ndevices:\n"
+           "  - {name: N1, vendor: nvidia, kind: npu, memory_mib: 1024, source: ours}\n")
 SCENARIO = "nodes n: cpu 4\nsubmit j: cpu 1\nexpect j running\n"
 
 
@@ -53,7 +55,11 @@ READERS = {
                    ["sim", "--workload", JOBS, "--fleet"]),
     "jobs": ("jobs:\n  - name: j\n    gpus: 1\n", ["sim", "--fleet", FLEET, "--workload"]),
     "policy": (bad.POLICY, ["sim", "--fleet", FLEET, "--workload", JOBS, "--policy"]),
+    "checked_fleet": (NODES, ["config", "check"]),
+    "checked_jobs": ("jobs:\n  - name: j\n    gpus: 1\n", ["config", "check"]),
     "checked": (bad.POLICY, ["config", "check"]),
+    "catalog": (CATALOG, ["sim", "--fleet", FLEET, "--workload", JOBS, "--catalog"]),
+    "shown": (CATALOG, ["catalog", "--catalog"]),
     "scenario": (SCENARIO, ["sim", "scenario"]),
     "nodes": (TABLE, ["sim", "--workload", JOBS, "--fleet"]),
     "pods": (PODS, ["sim", "--fleet", FLEET, "--workload"]),
@@ -216,7 +222,7 @@ class FileTest(BadInputCase):
         pods = self.file("pods.csv", PODS)
         for words, part in ((["sim", "--workload", JOBS, "--fleet", pods], "give it as --workload"),
                             (["sim", "--fleet", JOBS, "--workload", FLEET], "describes no nodes"),
-                            (["config", "check", FLEET], "policy is missing"),
+                            (["config", "check", "--catalog", FLEET, FLEET], "catalog is missing"),
                             (["sim", "scenario", FLEET], "is no verb")):
             with self.subTest(words=words):
                 self.refused(words, part)
@@ -243,6 +249,7 @@ class ContentTest(BadInputCase):
     def test_whole_fleets_and_policies(self):
         self.rows(bad.FLEETS, READERS["fleet"][1], "f.yaml")
         self.rows(bad.POLICIES, READERS["checked"][1], "p.yaml")
+        self.rows(bad.FLEETS, READERS["checked"][1], "f.yaml")
         self.rows(bad.POLICIES, READERS["policy"][1], "p.yaml")
 
     def test_whole_workloads(self):
@@ -251,6 +258,10 @@ class ContentTest(BadInputCase):
 
     def test_scenarios(self):
         self.rows(bad.SCENARIOS, READERS["scenario"][1], "s.scn")
+
+    def test_catalogs(self):
+        self.rows(bad.CATALOGS, READERS["shown"][1], "c.yaml")
+        self.rows(bad.CATALOGS, READERS["catalog"][1], "c.yaml")
 
     def test_tables(self):
         rows = READERS["nodes"][1], READERS["pods"][1]
@@ -275,7 +286,7 @@ class ContentTest(BadInputCase):
     def test_skipping_counts_what_it_skips(self):
         path = self.file("k.json", dump(node(), pod(), pod("-1", "q")))
         out = self.good(["sim", "--fleet", path, "--skip-bad", "1"])
-        self.assertIn("1 bad entries were skipped", out)
+        self.assertIn("1 bad entry was skipped", out)
         self.refused(["sim", "--fleet", path, "--skip-bad", "0"], "negative")
 
     def test_wide_input_takes_no_square_time(self):
@@ -451,8 +462,9 @@ class OutputTest(BadInputCase):
         policy = self.file("my.yaml", bad.POLICY)
         link = self.folder / "link"
         link.symlink_to(fleet)
-        sim = ["sim", "--fleet", fleet, "--workload", jobs, "--policy", policy]
-        for path in (fleet, jobs, policy, link, self.folder / "." / fleet.name):
+        own = self.file("own.yaml", CATALOG)
+        sim = ["sim", "--fleet", fleet, "--workload", jobs, "--policy", policy, "--catalog", own]
+        for path in (fleet, jobs, policy, own, link, self.folder / "." / fleet.name):
             for option in ("--report", "--json"):
                 with self.subTest(path=path, option=option):
                     self.refused([*sim, option, path], f"{option} ", "would overwrite")

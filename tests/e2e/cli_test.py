@@ -15,6 +15,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = pathlib.Path(os.environ.get("TUTTI_PROGRAM", ROOT / "build" / "dev" / "tutti"))
 FLEET = ROOT / "examples" / "fleet.yaml"
 JOBS = ROOT / "examples" / "jobs.yaml"
+OWN = """catalog: 1
+vendors: [{name: acme, title: Acme, resource_names: [acme.example/npu]}]
+devices:
+  - {name: Acme-N1, vendor: acme, kind: npu, memory_mib: 65536, precisions: [bf16], source: ours}
+"""
 
 
 def node(name):
@@ -38,9 +43,12 @@ class CliTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def tutti(self, *words, code=0):
-        done = subprocess.run([str(PROGRAM), *map(str, words)], capture_output=True, text=True,
+    def run_tutti(self, *words):
+        return subprocess.run([str(PROGRAM), *map(str, words)], capture_output=True, text=True,
                               stdin=subprocess.DEVNULL, timeout=300, check=False)
+
+    def tutti(self, *words, code=0):
+        done = self.run_tutti(*words)
         self.assertEqual(done.returncode, code, f"{words}\n{done.stdout}{done.stderr}")
         return done.stdout if code == 0 else done.stderr
 
@@ -63,6 +71,12 @@ class CliTest(unittest.TestCase):
         for words, near in ((["simm"], "sim"), (["sim", "--flet", "x"], "--fleet"),
                             (["sim", "--polcy=x"], "--policy"), (["--vesrion"], "--version"),
                             (["sim", "generate", "flet"], "fleet"), (["config", "chek"], "check")):
+            with self.subTest(words=words):
+                self.assertIn(f"did you mean {near}?", self.tutti(*words, code=2))
+        for words, near in ((["generate", "--help"], "tutti sim generate"),
+                            (["scenarios", "x.scn"], "tutti sim scenario"),
+                            (["sim", "catalog"], "tutti catalog"),
+                            (["simm", "--help"], "sim")):
             with self.subTest(words=words):
                 self.assertIn(f"did you mean {near}?", self.tutti(*words, code=2))
         self.assertIn("known: sim", self.tutti(code=2))
@@ -94,7 +108,8 @@ class CliTest(unittest.TestCase):
     def test_the_answer_comes_first(self):
         text = self.tutti("sim", "--fleet", FLEET, "--workload", JOBS, "--policy", "default",
                           "--policy", "spread", "--arrivals", "fill:1.3")
-        self.assertRegex(text.splitlines()[0], r"^With \w+, \d+ more of your 208 GPUs would be")
+        self.assertRegex(text.splitlines()[0], r"^With \w+, \d+ more of your 208 accelerators "
+                         r"would be")
         self.assertIn("arrivals fill:1.3", text)
 
     def test_the_arrivals_that_suit_the_files(self):
@@ -148,7 +163,60 @@ class CliTest(unittest.TestCase):
         self.assertIn(f"{nodes}:3:3", self.tutti("sim", "--fleet", nodes, "--workload", pods,
                                                  code=2))
         text = self.tutti("sim", "--fleet", nodes, "--workload", pods, "--skip-bad", 1)
-        self.assertIn("1 bad entries were skipped", text)
+        self.assertIn("note: 1 bad entry was skipped", text)
+
+    def test_every_skipped_line_is_told(self):
+        rows = "".join(f"m{row},x,1,0,\n" for row in range(13))
+        nodes = self.file("n.csv", "sn,cpu_milli,memory_mib,gpu,model\nn,8000,9000,4,T4\n" + rows)
+        pods = self.file("p.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli\n"
+                         "p,1000,1000,1,500\n")
+        for bad, lines in ((13, 11), (20, 11)):
+            done = self.run_tutti("sim", "--fleet", nodes, "--workload", pods, "--skip-bad", bad)
+            told = done.stderr.splitlines()
+            self.assertEqual(len(told), lines, done.stderr)
+            self.assertTrue(told[0].startswith(f"skipped: {nodes}:3:4: "), told[0])
+            self.assertIn('"x" is not an integer', told[9])
+            self.assertEqual(told[10], "skipped: and 3 more")
+
+    def test_what_stands_twice_runs_once(self):
+        words = ["sim", "--fleet", FLEET, "--workload", JOBS, "--json", "-"]
+        link = self.folder / "other.yaml"
+        link.symlink_to(JOBS)
+        runs = json.loads(self.tutti(*words, "--workload", JOBS, "--workload", link, "--policy",
+                                     "pack", "--policy", "pack"))["runs"]
+        self.assertEqual([(run["workload"], run["policy"]) for run in runs], [("jobs", "pack")])
+        (self.folder / "b").mkdir()
+        jobs = self.file("b/jobs.yaml", JOBS.read_text(encoding="utf-8"))
+        self.assertIn('would both be called "jobs"',
+                      self.tutti(*words, "--workload", jobs, code=2))
+        policy = self.file("pack.yaml", "policy: 1\nname: x\nscores: [{name: spread}]\n")
+        self.assertIn('would both be called "pack"',
+                      self.tutti(*words, "--policy", "pack", "--policy", policy, code=2))
+
+    def test_other_devices_are_accelerators(self):
+        npus = self.file("npus.yaml", "nodes: [{name: n, cpu: 8, gpus: 8xAscend-910B1}]\n"
+                         "jobs: [{name: j, npus: 4}]\n")
+        text = self.tutti("sim", "--fleet", npus)
+        self.assertIn("8 of your 8 accelerators", text)
+        self.assertNotIn("GPU", text)
+
+    def test_own_devices(self):
+        own = self.file("own.yaml", OWN)
+        more = self.file("more.yaml", OWN.replace("Acme-N1", "Acme-N2"))
+        fleet = self.file("f.yaml", "nodes: [{name: n, cpu: 8, gpus: 8xAcme-N1}]\n"
+                          "jobs: [{name: j, npu: {count: 4, where: 'memory >= 60Gi && bf16'}}]\n")
+        self.assertIn("can never start", self.tutti("sim", "--fleet", fleet))
+        text = self.tutti("sim", "--catalog", own, "--fleet", fleet, "--catalog", more)
+        self.assertIn("8 of your 8 accelerators", text)
+        self.assertNotIn("can never start", text)
+        shown = self.tutti("catalog", "--catalog", own, "--catalog", more, "acme n1")
+        self.assertRegex(shown, r"(?s)^Acme-N1\n.*vendor +acme\n.*entry +" + re.escape(str(own)))
+        self.assertIn("Acme-N2", self.tutti("catalog", "--catalog", more))
+        self.assertNotIn("Acme", self.tutti("catalog"))
+        scenario = self.file("own.scn", "nodes n: 8xAcme-N1\n"
+                             "submit j\n  npu: {count: 4, where: bf16}\nexpect j running\n")
+        self.tutti("sim", "scenario", "--catalog", own, scenario)
+        self.tutti("sim", "scenario", scenario, code=1)
 
     def test_report(self):
         path = self.folder / "report.html"
@@ -181,6 +249,27 @@ class CliTest(unittest.TestCase):
         self.assertIn("chosen by fgd", self.tutti("config", "check", good))
         bad = self.file("p.yaml", "policy: 1\nname: p\nscores: [{name: fdg}]\n")
         self.assertIn(f"{bad}:3:", self.tutti("config", "check", bad, code=2))
+        pods = self.file("p.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli\np,1,1,1,500\n")
+        both = self.file("both.yaml", "queues: [{name: q}]\nnodes: [{name: n}]\njob: {name: j}\n")
+        dump = self.file("k.json", json.dumps({"items": [node("n"), pod("p", 2)]}))
+        for path, what in ((FLEET, "a fleet of 39 nodes with 208 accelerators and 4 queues\n"),
+                           (JOBS, "a workload of 604 jobs with 613 tasks\n"),
+                           (self.file("own.yaml", OWN), "a catalog that adds 1 device\n"),
+                           (pods, "a workload of 1 job with 1 task\n"),
+                           (both, "a fleet of 1 node with 0 GPUs and 1 queue, and a workload of "
+                            "1 job with 1 task\n"),
+                           (dump, "a Kubernetes dump: a fleet of 1 node with 8 GPUs, and a "
+                            "workload of 1 job with 1 task\n")):
+            with self.subTest(path=path):
+                self.assertEqual(self.tutti("config", "check", path), f"{path} is good: {what}")
+        for text, part in (("nodes: [{name: n, cpuu: 4}]", ':1:19: nodes[0]: unknown field "cpuu"'),
+                           ("poliyc: 1", 'did you mean "policy"?'), ("a: 1", "key policy, nodes"),
+                           ("jobs: [{name: j, gpus: -1}]", ":1:24: ")):
+            with self.subTest(text=text):
+                self.assertIn(part, self.tutti("config", "check", self.file("x.yaml", text),
+                                               code=2))
+        scenario = self.file("x.scn", "nodes n: cpu 4\nexpect free on n: cpu 4\n")
+        self.assertIn("tutti sim scenario", self.tutti("config", "check", scenario, code=2))
 
     def test_catalog(self):
         self.assertGreater(len(self.tutti("catalog").splitlines()), 30)

@@ -106,7 +106,7 @@ class ScenarioTest(unittest.TestCase):
             self.assertTrue(file.read_text(encoding="utf-8").startswith("# "), file)
 
     def test_help_has_an_example(self):
-        self.assertRegex(self.run_scenario("--help")[0], r"Example:\n +tutti sim scenario ")
+        self.assertRegex(self.run_scenario("--help")[0], r"Examples:\n +tutti sim scenario ")
 
     def test_a_folder_stands_for_its_scenarios(self):
         self.file("a.scn", GOOD)
@@ -156,6 +156,10 @@ class ScenarioTest(unittest.TestCase):
                 (job + "expect job 2 running\n", "3:12", "has 1"),
                 (job + "expect job reasons\n", "3:8", "expected lines"),
                 (job + "expect free on n0: gpus x\n", "3:25", "quantity"),
+                (job + "expect free on n0: gups 1\n", "3:20",
+                 'no node has "gups"\nhint:  did you mean "gpus"?'),
+                (job + "expect free on n0: x 1\n", "3:20",
+                 "known: gpus, cpu, memory, storage, pods\n"),
                 (job + "expect used by tema: gpus 1\n", "3:16", "no queue"),
                 (job + "submit at: at 5m, cpu 1\nexpect job running\n", "3:15", "advance"),
                 (job, "1:1", "cannot fail"), ("", "1:1", "cannot fail"),
