@@ -22,13 +22,14 @@
 namespace tutti {
 namespace {
 
-/// "scale 1000, cover_percent 95": the arguments with their defaults.
+/// "scale 1000 (1 to 1000000000)": what each argument is, and what it may be.
 std::string arguments_text(const ScoreEntry& entry, const ScoreRecipe& recipe) {
   std::string out;
-  for (const Argument& argument : entry.defaults) {
-    const auto given = std::ranges::find(recipe.arguments, argument.name, &Argument::name);
-    const std::int64_t value = given == recipe.arguments.end() ? argument.value : given->value;
-    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", argument.name, value);
+  for (const Parameter& parameter : entry.parameters) {
+    const auto given = std::ranges::find(recipe.arguments, parameter.name, &Argument::name);
+    const std::int64_t value = given == recipe.arguments.end() ? parameter.preset : given->value;
+    out += fmt::format("{}{} {} ({} to {})", out.empty() ? "" : ", ", parameter.name, value,
+                       parameter.min, parameter.max);
   }
   return out;
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <string>
 
 namespace tutti {
@@ -68,6 +70,46 @@ TEST(PolicyFileTest, RefusesWhatItCannotRun) {
             "error: 4:14: learn_every: nothing is learned\nhint:  add: target: learned\n");
   EXPECT_EQ(refused("policy: 1\nname: p\nscores: [{name: fgd, arguments: {scale: 1e30}}]\n"),
             "error: 3:41: scores[0].arguments.scale: expected an integer, found number 1e30\n");
+  EXPECT_EQ(refused("policy: 1\nname: p\nscores: [{name: pack, arguments: {scale: 1}}]\n"),
+            "error: 3:9: score \"pack\" has no argument \"scale\"\nhint:  it takes none\n");
+}
+
+std::string with_argument(const ScoreEntry& entry, const Parameter& parameter, std::int64_t value) {
+  return "policy: 1\nname: p\nscores: [{name: " + std::string(entry.name) + ", arguments: {" +
+         std::string(parameter.name) + ": " + std::to_string(value) + "}}]\n";
+}
+
+TEST(PolicyFileTest, EveryArgumentHasBounds) {
+  std::size_t seen = 0;
+  for (const ScoreEntry& entry : all_scores()) {
+    for (const Parameter& parameter : entry.parameters) {
+      ++seen;
+      EXPECT_LE(parameter.min, parameter.preset) << parameter.name;
+      EXPECT_LE(parameter.preset, parameter.max) << parameter.name;
+      EXPECT_EQ(refused(with_argument(entry, parameter, parameter.min)), "accepted");
+      EXPECT_EQ(refused(with_argument(entry, parameter, parameter.max)), "accepted");
+      EXPECT_NE(refused(with_argument(entry, parameter, parameter.min - 1)), "accepted");
+      EXPECT_NE(refused(with_argument(entry, parameter, parameter.max + 1)), "accepted");
+    }
+  }
+  EXPECT_EQ(seen, 3U);
+}
+
+TEST(PolicyFileTest, TheDocumentationListsEveryScore) {
+  std::ifstream file(TUTTI_SOURCE_DIR "/docs/formats.md");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  for (const ScoreEntry& entry : all_scores()) {
+    const std::string start =
+        "| `" + std::string(entry.name) + "` | " + std::string(entry.summary) + " | ";
+    std::string arguments;
+    for (const Parameter& parameter : entry.parameters) {
+      arguments += (arguments.empty() ? "`" : ", `") + std::string(parameter.name) + "` " +
+                   std::to_string(parameter.preset) + " (" + std::to_string(parameter.min) +
+                   " to " + std::to_string(parameter.max) + ")";
+    }
+    const std::string row = start + arguments + (arguments.empty() ? "|\n" : " |\n");
+    EXPECT_NE(text.find(row), std::string::npos) << row;
+  }
 }
 
 }  // namespace

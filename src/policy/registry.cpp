@@ -10,35 +10,34 @@
 namespace tutti {
 namespace {
 
-const std::array<Argument, 2> fgd_arguments{{{"scale", 1000}, {"cover_percent", 95}}};
-const std::array<Argument, 1> usable_arguments{{{"fullness", 200}}};
+// Name, preset, least, most.
+constexpr std::array<Parameter, 2> fgd_parameters{
+    {{"scale", 1000, 1, 1'000'000'000}, {"cover_percent", 95, 1, 100}}};
+constexpr std::array<Parameter, 1> usable_parameters{{{"fullness", 200, 0, 1000}}};
 
 constexpr std::uint32_t weight_max = 1000;
 
-/// What an argument may be, where not any number will do; names mean the same in every score.
-struct Bounds {
-  std::string_view name;
-  std::int64_t min = 0;
-  std::int64_t max = 0;
-};
-constexpr std::array<Bounds, 3> argument_bounds{
-    {{"scale", 1, 1'000'000'000}, {"cover_percent", 1, 100}, {"fullness", 0, 1000}}};
-
-Result<void> check_bounds(const std::string& score, const Argument& argument) {
-  const auto bounds = std::ranges::find(argument_bounds, argument.name, &Bounds::name);
-  if (bounds == argument_bounds.end()) return {};
-  if (argument.value >= bounds->min && argument.value <= bounds->max) return {};
-  return fail(Code::invalid, "score \"" + score + "\" has " + argument.name + " " +
-                                 std::to_string(argument.value) + "; " +
-                                 std::to_string(bounds->min) + " to " +
-                                 std::to_string(bounds->max) + " are allowed");
+Result<void> check_argument(const ScoreEntry& entry, const Argument& argument) {
+  const auto known = std::ranges::find(entry.parameters, argument.name, &Parameter::name);
+  const std::string score = "score \"" + std::string(entry.name) + "\" has ";
+  if (known == entry.parameters.end()) {
+    std::vector<std::string_view> names;
+    for (const Parameter& parameter : entry.parameters) names.push_back(parameter.name);
+    return fail(Code::not_found, score + "no argument \"" + argument.name + "\"",
+                names.empty() ? "it takes none" : did_you_mean(argument.name, names));
+  }
+  if (argument.value >= known->min && argument.value <= known->max) return {};
+  return fail(Code::invalid, score + argument.name + " " + std::to_string(argument.value) + "; " +
+                                 std::to_string(known->min) + " to " + std::to_string(known->max) +
+                                 " are allowed");
 }
 
 std::vector<Argument> filled_in(const ScoreEntry& entry, const ScoreRecipe& recipe) {
-  std::vector<Argument> arguments(entry.defaults.begin(), entry.defaults.end());
-  for (Argument& argument : arguments) {
-    const auto given = std::ranges::find(recipe.arguments, argument.name, &Argument::name);
-    if (given != recipe.arguments.end()) argument.value = given->value;
+  std::vector<Argument> arguments;
+  for (const Parameter& parameter : entry.parameters) {
+    const auto given = std::ranges::find(recipe.arguments, parameter.name, &Argument::name);
+    const bool named = given != recipe.arguments.end();
+    arguments.push_back({std::string(parameter.name), named ? given->value : parameter.preset});
   }
   return arguments;
 }
@@ -62,17 +61,7 @@ Result<void> check_score(const ScoreRecipe& recipe) {
                                    std::to_string(recipe.weight) + "; 1 to " +
                                    std::to_string(weight_max) + " are allowed");
   }
-  for (const Argument& argument : recipe.arguments) {
-    if (std::ranges::find(entry->defaults, argument.name, &Argument::name) ==
-        entry->defaults.end()) {
-      std::vector<std::string_view> names;
-      for (const Argument& known : entry->defaults) names.push_back(known.name);
-      return fail(Code::not_found,
-                  "score \"" + recipe.name + "\" has no argument \"" + argument.name + "\"",
-                  did_you_mean(argument.name, names));
-    }
-    TRY(check_bounds(recipe.name, argument));
-  }
+  for (const Argument& argument : recipe.arguments) TRY(check_argument(*entry, argument));
   return {};
 }
 
@@ -84,13 +73,13 @@ std::span<const ScoreEntry> all_scores() {
       {"bestfit", "the node left with the least cpu and accelerators", {}, make_bestfit},
       {"clustering", "nodes that already run tasks with as many accelerators", {}, make_clustering},
       {"dotprod", "small alignment of what is asked with what is free", {}, make_dotprod},
-      {"fgd", "the smallest growth of fragmentation for the target mix", fgd_arguments, make_fgd},
+      {"fgd", "the smallest growth of fragmentation for the target mix", fgd_parameters, make_fgd},
       {"pack", "the fullest node, so that large holes survive", {}, make_pack},
       {"packing", "used devices first, then used nodes, then idle ones", {}, make_packing},
       {"random", "any node that fits", {}, make_random},
       {"spread", "the emptiest node", {}, make_spread},
       {"usable", "the most left usable for the target mix, scarce nodes and cpu counted",
-       usable_arguments, make_usable},
+       usable_parameters, make_usable},
   }};
   return entries;
 }

@@ -42,11 +42,20 @@ struct PolicyRecipe {
   friend bool operator==(const PolicyRecipe&, const PolicyRecipe&) = default;
 };
 
-/// A score that can be named in a recipe, with the arguments it takes.
+/// An argument that a score takes: what it is where nobody says, and what it may be.
+struct Parameter {
+  std::string_view name;
+  std::int64_t preset = 0;
+  std::int64_t min = 0;
+  std::int64_t max = 0;
+};
+
+/// A score that can be named in a recipe. `make` is given a value for each of its parameters, in
+/// their order and within their bounds.
 struct ScoreEntry {
   std::string_view name;
   std::string_view summary;
-  std::span<const Argument> defaults;
+  std::span<const Parameter> parameters;
   std::unique_ptr<const Score> (*make)(std::span<const Argument> arguments, const State& state);
 };
 
@@ -57,7 +66,7 @@ std::span<const ScoreEntry> all_scores();
 Result<PolicyRecipe> builtin_policy(std::string_view name);
 std::vector<std::string_view> builtin_policy_names();
 
-/// Checks names, weights and arguments.
+/// Checks names, weights, and arguments with their bounds.
 Result<void> check_recipe(const PolicyRecipe& recipe);
 
 /// Builds the policies of one recipe for whatever fleet it is given. REQUIRES: check_recipe passed.

@@ -334,8 +334,7 @@ class Usable final : public Score {
 }  // namespace
 
 std::unique_ptr<const Score> make_usable(Arguments arguments, const State& state) {
-  const std::int64_t fullness = std::clamp<std::int64_t>(arguments[0].value, 0, 1000);
-  return std::make_unique<Usable>(fullness, state);
+  return std::make_unique<Usable>(arguments[0].value, state);
 }
 
 }  // namespace tutti
