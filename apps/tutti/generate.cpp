@@ -13,16 +13,17 @@
 namespace tutti {
 namespace {
 
+/// The jobs by default keep the fleet by default busy for half a day.
 struct Options {
   std::uint64_t seed = 42;
   std::uint32_t nodes = 100;
   std::uint32_t rack = 16;
   std::vector<std::string> kinds{"8xA100-80G:5", "8xH100-80G:3", "4xL4:2"};
-  std::uint32_t jobs = 1000;
+  std::uint32_t jobs = 4000;
   std::vector<std::string> gpus{"0.25:20", "0.5:20", "1:40", "2:10", "8:10"};
   std::vector<std::string> tasks{"1:95", "2:3", "4:2"};
-  std::string every = "exponential:30s";
-  std::string length = "lognormal:1h:1.5";
+  std::string every = "exponential:9s";
+  std::string length = "lognormal:1h:1";
   std::string output = "-";
 };
 
@@ -124,8 +125,10 @@ void declare_generate(CLI::App& sim, Run& run) {
   CLI::App* generate = sim.add_subcommand("generate", "Make up a fleet or a workload");
   generate->require_subcommand(1);
   generate->footer(
-      "Example:\n"
-      "  tutti sim generate fleet -o fleet.yaml && tutti sim generate workload -o jobs.yaml");
+      "By default the jobs keep the fleet busy; for other fleets change --jobs and --every alike.\n"
+      "Examples:\n"
+      "  tutti sim generate fleet -o fleet.yaml && tutti sim generate workload -o jobs.yaml\n"
+      "  tutti sim --fleet fleet.yaml --workload jobs.yaml --policy default --policy spread");
   auto options = std::make_shared<Options>();
   declare_fleet(*generate, options, run);
   declare_workload(*generate, options, run);

@@ -296,6 +296,21 @@ class CliTest(unittest.TestCase):
         self.assertTrue(self.tutti("completion", "zsh").startswith("#compdef tutti\n"))
         self.assertIn("bash, zsh", self.tutti("completion", "fish", code=2))
 
+    def test_generated_jobs_keep_the_generated_fleet_busy(self):
+        fleet, jobs = self.folder / "f.yaml", self.folder / "j.yaml"
+        self.tutti("sim", "generate", "fleet", "-o", fleet)
+        self.tutti("sim", "generate", "workload", "-o", jobs)
+        words = ["sim", "--fleet", fleet, "--workload", jobs, "--policy", "default", "--policy",
+                 "spread", "--json", "-", "--arrivals"]
+        full, thin = json.loads(self.tutti(*words, "fill:1.3"))["runs"]
+        free = [run["unallocated_gpu_percent"]["100"]["mean"] for run in (full, thin)]
+        self.assertLess(free[0], 5)
+        self.assertGreater(free[1], free[0] + 20)
+        full, thin = json.loads(self.tutti(*words, "trace"))["runs"]
+        self.assertGreater(full["gpu_utilisation_percent"], 50)
+        self.assertGreater(full["avg_wait_s"], 60)
+        self.assertGreater(thin["avg_wait_s"], 2 * full["avg_wait_s"])
+
     def test_generated_files_are_read(self):
         fleet, jobs = self.folder / "f.yaml", self.folder / "j.yaml"
         self.tutti("sim", "generate", "fleet", "--nodes", 40, "--seed", 7, "-o", fleet)
