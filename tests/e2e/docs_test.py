@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Follows README.md and docs/ as a newcomer would: each `$ tutti ...` prints what stands below it.
+
+A block that has no command is the file that the line above it names. A line "..." stands for any
+lines, and rates of decisions are those of some machine. TUTTI_UPDATE_DOCS=1 writes what is printed
+into the documents instead; then read the diff.
+
+The program is build/dev/tutti, or the one that TUTTI_PROGRAM names.
+"""
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = pathlib.Path(os.environ.get("TUTTI_PROGRAM", ROOT / "build" / "dev" / "tutti"))
+UPDATE = "TUTTI_UPDATE_DOCS" in os.environ
+BLOCK = re.compile(r"(?P<above>[^\n]*)\n+```\w*\n(?P<body>.*?)^```$", re.M | re.S)
+COMMAND = re.compile(r"^\$ (?P<words>(?:[^\n]*\\\n)*[^\n]*)\n"
+                     r"(?P<output>(?:(?!\$ )[^\n]*\n)*)", re.M)
+NAMED = re.compile(r"`([\w.-]+\.(?:yaml|scn|json))`:?$")
+
+
+def pattern(text):
+    """What output is like that is good for this text of a document."""
+    rates = "decisions/s" in text
+    lines = []
+    for line in text.splitlines():
+        if line == "...":
+            lines.append(r"(?:[^\n]*\n)*?")
+            continue
+        line = re.escape(line)
+        if rates:
+            line = re.sub(r"(?:\\ )+\d+$", r" +\\d+", line)
+            line = re.sub(r"(?:\\ )+(decisions/s)$", r" +\1", line)
+        lines.append(line + r"\n")
+    return re.compile("".join(lines) + r"\Z")
+
+
+@unittest.skipUnless(PROGRAM.exists(), f"missing: {PROGRAM.name}; ./dev build")
+class DocsTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / "examples").symlink_to(ROOT / "examples")
+
+    def has_page(self):
+        """Was the program built with the page of reports? Else it is asked for none."""
+        done = subprocess.run([str(PROGRAM), "sim", "--fleet", "x", "--report", "y"], text=True,
+                              cwd=self.folder, stderr=subprocess.PIPE, timeout=60, check=False)
+        return "without the page of reports" not in done.stderr
+
+    def printed(self, words):
+        words = shlex.split(words.replace("\\\n", " "))
+        if words[0] != "tutti":
+            self.fail(f"only tutti is tried out here: {words}")
+        if not self.has_page() and "--report" in words:
+            at = words.index("--report")
+            del words[at:at + 2]
+        done = subprocess.run([str(PROGRAM), *words[1:]], cwd=self.folder, text=True, check=False,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=300)
+        return done.stdout
+
+    def follow(self, path, least):
+        """Tries out the commands of a document, at least so many."""
+        text = path.read_text(encoding="utf-8")
+        commands = 0
+        for block in BLOCK.finditer(text):
+            body = block["body"]
+            found = list(COMMAND.finditer(body))
+            name = NAMED.search(block["above"])
+            if not found and name:
+                (self.folder / name[1]).write_text(body, encoding="utf-8")
+            for command in found:
+                commands += 1
+                output = self.printed(command["words"])
+                if pattern(command["output"]).match(output):
+                    continue
+                if UPDATE:
+                    whole = command[0]
+                    head = whole[:len(whole) - len(command["output"])]
+                    text = text.replace(whole, head + output, 1)
+                    continue
+                with self.subTest(command=command["words"]):
+                    self.assertEqual(output, command["output"])
+        self.assertGreaterEqual(commands, least)
+        if UPDATE:
+            path.write_text(text, encoding="utf-8")
+
+    def test_readme(self):
+        self.follow(ROOT / "README.md", 6)
+
+    def test_formats(self):
+        self.follow(ROOT / "docs" / "formats.md", 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
