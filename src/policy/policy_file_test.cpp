@@ -92,7 +92,7 @@ TEST(PolicyFileTest, EveryArgumentHasBounds) {
       EXPECT_NE(refused(with_argument(entry, parameter, parameter.max + 1)), "accepted");
     }
   }
-  EXPECT_EQ(seen, 3U);
+  EXPECT_GE(seen, 3U);
 }
 
 TEST(PolicyFileTest, TheDocumentationListsEveryScore) {

@@ -68,7 +68,7 @@ Result<void> check_score(const ScoreRecipe& recipe) {
 }  // namespace
 
 std::span<const ScoreEntry> all_scores() {
-  static const std::array<ScoreEntry, 10> entries{{
+  static const auto entries = std::to_array<ScoreEntry>({
       {"balanced", "even use of cpu, memory and accelerators on each node", {}, make_balanced},
       {"bestfit", "the node left with the least cpu and accelerators", {}, make_bestfit},
       {"clustering", "nodes that already run tasks with as many accelerators", {}, make_clustering},
@@ -80,7 +80,7 @@ std::span<const ScoreEntry> all_scores() {
       {"spread", "the emptiest node", {}, make_spread},
       {"usable", "the most left usable for the target mix, scarce nodes and cpu counted",
        usable_parameters, make_usable},
-  }};
+  });
   return entries;
 }
 

@@ -11,12 +11,14 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = pathlib.Path(os.environ.get("TUTTI_PROGRAM", ROOT / "build" / "dev" / "tutti"))
+COMPILER = "clang++-19"
 UPDATE = "TUTTI_UPDATE_DOCS" in os.environ
 BLOCK = re.compile(r"(?P<above>[^\n]*)\n+```\w*\n(?P<body>.*?)^```$", re.M | re.S)
 COMMAND = re.compile(r"^\$ (?P<words>(?:[^\n]*\\\n)*[^\n]*)\n"
@@ -94,6 +96,33 @@ class DocsTest(unittest.TestCase):
 
     def test_readme(self):
         self.follow(ROOT / "README.md", 6)
+
+    def test_policies(self):
+        """The code of the worked example compiles where it says that it belongs."""
+        if not shutil.which(COMPILER):
+            self.skipTest(f"missing: {COMPILER}")
+        text = (ROOT / "docs" / "policies.md").read_text(encoding="utf-8")
+        score, declaration, parameters, row, test = re.findall(r"^```cpp\n(.*?)^```$", text,
+                                                               re.M | re.S)
+        source = self.folder / "policy"
+        source.mkdir()
+        for name, before, added in (
+                ("makers.h", "std::unique_ptr<const Score> make_fgd", declaration),
+                ("registry.cpp", "constexpr std::array<Parameter, 2> fgd", parameters),
+                ("registry.cpp", '      {"fgd"', row)):
+            path = source / name
+            known = path if path.exists() else ROOT / "src" / "policy" / name
+            code = known.read_text(encoding="utf-8")
+            self.assertEqual(code.count(before), 1, before)
+            path.write_text(code.replace(before, added + before), encoding="utf-8")
+        (source / "fewest_tasks.cpp").write_text(score, encoding="utf-8")
+        (source / "fewest_tasks_test.cpp").write_text(test, encoding="utf-8")
+        for path in source.glob("*.cpp"):
+            done = subprocess.run(
+                [COMPILER, "-std=c++23", "-Wall", "-Werror", "-fsyntax-only",
+                 f"-I{self.folder}", f"-I{ROOT / 'src'}", str(path)],
+                capture_output=True, text=True, timeout=300, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_formats(self):
         self.follow(ROOT / "docs" / "formats.md", 1)
