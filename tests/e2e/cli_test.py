@@ -60,12 +60,26 @@ class CliTest(unittest.TestCase):
     def test_version(self):
         self.assertRegex(self.tutti("--version"), r"^tutti \d+\.\d+\.\d+ \(.+\)\n$")
 
-    def test_every_command_has_help_with_an_example(self):
-        for words in (["sim"], ["sim", "generate"], ["sim", "generate", "fleet"],
-                      ["sim", "generate", "workload"], ["config"], ["config", "check"],
-                      ["catalog"], ["completion"], []):
+    def commands(self, *words):
+        """Every command below this one, and itself."""
+        known = re.search(r"(?s)\nSubcommands:\n(.*?)(\n\n|\Z)", self.tutti(*words, "--help"))
+        below = re.findall(r"(?m)^  (\w+)", known[1]) if known else []
+        return [list(words), *(each for word in below for each in self.commands(*words, word))]
+
+    def test_every_command_has_help_with_examples_and_is_completed(self):
+        script = self.tutti("completion", "bash")
+        commands = self.commands()
+        self.assertGreaterEqual(len(commands), 11)
+        for words in commands:
             with self.subTest(words=words):
-                self.assertRegex(self.tutti(*words, "--help"), r"Examples?:\n +")
+                help_text = self.tutti(*words, "--help")
+                example = " ".join(["  tutti", *words])
+                self.assertRegex(help_text, rf"Examples?:\n(.*\n)*?.*{example.strip()}\b")
+                known = re.search(rf"'{' '.join(['tutti', *words])}'\) words='(.*?)' ;;", script)
+                options = re.findall(r"(?m)^  (?:-\w,)?(--[\w-]+)", help_text)
+                self.assertGreaterEqual(len(options), 1)
+                for option in options:
+                    self.assertIn(option, known[1].split())
 
     def test_typing_errors_are_recognised(self):
         for words, near in ((["simm"], "sim"), (["sim", "--flet", "x"], "--fleet"),
@@ -290,6 +304,8 @@ class CliTest(unittest.TestCase):
 
         self.assertEqual(complete("co"), ["config", "completion"])
         self.assertIn("--fleet", complete("sim", "--"))
+        for words in (["sim"], ["sim", "scenario"], ["catalog"], ["config", "check"]):
+            self.assertIn("--catalog", complete(*words, "--c"))
         self.assertEqual(complete("sim", "generate", "w"), ["workload"])
         self.assertIn("bestfit", complete("sim", "--policy", "b"))
         self.assertEqual(complete("sim", "--fleet", "tutti."), ["tutti.bash"])
