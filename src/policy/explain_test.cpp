@@ -133,12 +133,20 @@ TEST_F(ExplainTest, AsksForAHigherLimitAsFarAsItMust) {
             "  its queue's limit is reached\n"
             "  it would start if\n"
             "    queue small may use 5 gpu\n");
-  // Even alone, five would be one too many.
+  // The limit must let in the one that comes first as well: three, two and three.
+  EXPECT_EQ(why(world_.submit(test::job(test::task(1000, 3), 1, 0, "small"))),
+            "waits\n"
+            "  its queue's limit is reached\n"
+            "  it would start if\n"
+            "    queue small may use 8 gpu\n");
+  // Even alone, five would be one too many; and cards are too few for all four.
   EXPECT_EQ(why(world_.submit(test::job(test::task(1000, 5), 1, 0, "small"))),
             "never fits\n"
             "  its queue's limit is reached\n"
             "  it would start if\n"
-            "    queue small may use 8 gpu\n");
+            "    queue small may use 8 gpu\n"
+            "    job job, which comes first, no longer waits\n"
+            "    job job, which comes first, no longer waits\n");
 }
 
 TEST_F(ExplainTest, TellsWhichTaintToTolerate) {

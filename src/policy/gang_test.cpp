@@ -262,6 +262,50 @@ TEST_F(GangTest, SharesOfSeveralCardsAreDealtOut) {
   EXPECT_FALSE(plan.decisions.front().search_limit);
 }
 
+// Far more tasks than the exact search takes: the order of the roles decides.
+TEST_F(GangTest, ChoosyRolesGoFirstWhereTheOrderGivenFails) {
+  add_racks({4});
+  NodeSpec small = test::node("s", {.gpus = 8, .model = "L4"});
+  for (const char* name : {"s0", "s1", "s2"}) {
+    small.name = name;
+    world_.apply(NodeReported{small});
+  }
+  RoleSpec workers = role(40, 1);
+  RoleSpec big = role(1, 8);
+  big.alternatives[0].devices[0].where = *AttributeExpression::parse("model == A100-80G");
+  workers.alternatives.insert(workers.alternatives.begin(), big.alternatives[0]);
+  workers.alternatives[0].devices[0].count = 1;
+  submit({.groups = {{.roles = {workers, big}}}});
+  EXPECT_EQ(decide().actions.size(), 41U);
+}
+
+// 65 tasks wait for the one that comes last: it goes first.
+TEST_F(GangTest, WhoIsInvitedByOthersGoesLast) {
+  add_racks({10});
+  RoleSpec guests = role(65, 0);
+  guests.alternatives[0].affinities = {
+      {.tasks = {{{"app", Operator::in, {"host"}}}}, .topology_key = "rack"}};
+  RoleSpec host = role(1, 0);
+  host.alternatives[0].labels.set("app", "host");
+  submit({.groups = {{.roles = {guests, host}}}});
+  EXPECT_EQ(decide().actions.size(), 66U);
+}
+
+// By alternatives and nodes the exact search would deal ranks out of order.
+TEST_F(GangTest, RanksFollowNodesAfterTheExactSearchToo) {
+  add_racks({2});
+  RoleSpec halves = role(3, 4);
+  RoleSpec whole = role(1, 8);
+  whole.alternatives = {test::task(1000, 8), test::task(40'000, 4)};
+  submit({.groups = {{.roles = {halves, whole}}}});
+  const Plan plan = decide();
+  ASSERT_EQ(plan.actions.size(), 4U);
+  for (std::size_t at = 1; at < 3; ++at) {
+    EXPECT_LT(plan.actions[at - 1].task, plan.actions[at].task);
+    EXPECT_LE(plan.actions[at - 1].node, plan.actions[at].node);
+  }
+}
+
 // Counting cannot refute it and the units do not suffice: it waits, and says why.
 TEST_F(GangTest, SaysWhenTheSearchGaveUp) {
   add_racks({40, 40});

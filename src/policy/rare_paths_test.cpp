@@ -88,11 +88,27 @@ TEST_F(RarePathsTest, ADomainIsRevised) {
   EXPECT_EQ(decide(), Names{"domain_revised"});
 }
 
-TEST_F(RarePathsTest, TheExactSearch) {
-  // Quickly, each task takes the best node for itself: the free one, which the last one needs.
+TEST_F(RarePathsTest, AnotherOrderOfRoles) {
+  // Each task takes the best node for itself: the free one, which the last one needs.
   GroupSpec picky = group(1, 8);
   picky.roles[0].alternatives[0].nodes.requirements = {{"rack", Operator::in, {"r0"}}};
   submit({.groups = {group(2, 8), picky}});
+  EXPECT_EQ(decide(), Names{"choosiest_first"});
+}
+
+TEST_F(RarePathsTest, TheExactSearch) {
+  submit({.groups = {group(3, 8)}});
+  EXPECT_EQ(decide(), Names{});
+  // The last invites the second, and that one the first.
+  const auto guest = [](const std::string& app, const std::string& of) {
+    GroupSpec out = group(1, 0);
+    out.roles[0].alternatives[0].labels.set("app", app);
+    if (of.empty()) return out;
+    out.roles[0].alternatives[0].affinities = {
+        {.tasks = {{{"app", Operator::in, {of}}}}, .topology_key = "host"}};
+    return out;
+  };
+  submit({.groups = {guest("a", "b"), guest("b", "c"), guest("c", "")}});
   EXPECT_EQ(decide(), Names{"exact_found"});
   // On the node that is left each has room, and both together have devices enough, but no cpu.
   GroupSpec large = group(1, 1);

@@ -51,6 +51,9 @@ bool accepted(const std::vector<const Filter*>& filters, const TaskClass& task, 
 void Classes::reset(PolicySet policies, const View& view) {
   CHECK(!policies.scores.empty() && policies.device_score < policies.scores.size());
   const std::size_t nodes = view.fleet().size();
+  for (const auto& row : rows_) {
+    if (!row->task.tallies.empty()) forgotten_.push_back(row->task.shape);
+  }
   rows_.clear();  // They point into the policies.
   policies_ = std::move(policies);
   shapes_ = view.state.shape_count();
@@ -124,6 +127,7 @@ Classes::Row& Classes::new_row(ShapeIndex shape) {
 }
 
 void Classes::forget(Row& row) {
+  if (!row.task.tallies.empty()) forgotten_.push_back(row.task.shape);
   number_of_shape_[row.task.shape.value()] = no_class;
   screen_.unset(row.number);
   for (NodeBits& bits : bits_) {

@@ -15,6 +15,7 @@
 #include <deque>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "sched/class_index.h"
@@ -38,6 +39,16 @@ class Classes {
   bool counts_tasks() const { return !counted_by_shape_.empty(); }
   /// So many more tasks of a shape run on a node, or fewer, as usage says already.
   void tasks_changed(ShapeIndex shape, NodeIndex node, std::int64_t tasks);
+  /// Calls `visit` with each shape whose class counts tasks of this one.
+  template <class Visit>
+  void each_counting(ShapeIndex counted, Visit&& visit) const {
+    if (counted.value() >= counted_by_shape_.size()) return;
+    for (const Counted& each : counted_by_shape_[counted.value()]) {
+      visit(rows_[each.number]->task.shape);
+    }
+  }
+  /// Shapes whose classes counted tasks and do so no more, since the last call.
+  std::vector<ShapeIndex> forgotten() { return std::exchange(forgotten_, {}); }
   bool knows(NodeIndex node) const { return node.value() < all_nodes_.size(); }
   /// What is free on a node changed.
   void usage_changed(NodeIndex node) {
@@ -130,6 +141,7 @@ class Classes {
   std::vector<std::uint16_t> number_of_shape_;
   std::uint64_t uses_ = 0;
   std::vector<std::vector<Counted>> counted_by_shape_;
+  std::vector<ShapeIndex> forgotten_;
 
   Screen screen_;
   std::vector<NodeBits> bits_;       ///< By node.

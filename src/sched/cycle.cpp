@@ -77,15 +77,16 @@ Plan Cycle::run(const State& state, Workspace& workspace) const {
     txn.note(decision);
     if (decision.outcome == Outcome::placed) {
       pending.placed(state);
-    } else if (looks_at_others(state, workspace, gang)) {
-      txn.took(RarePath::company_awaited);
-      pending.stays_awake();
-    } else {
-      pending.sleeps(decision.wakes_on);
-      // It may be a limit that stopped the last of its tasks, or refused an alternative that had
-      // room.
-      if (txn.limited(queue_of(state, gang))) pending.sleeps(Wake::queue_freed);
+      continue;
     }
+    pending.sleeps(decision.wakes_on);
+    // It may be a limit that stopped the last of its tasks, or refused an alternative that had
+    // room.
+    if (txn.limited(queue_of(state, gang))) pending.sleeps(Wake::queue_freed);
+    const std::vector<ShapeIndex> lonely = opened_by_others(state, workspace, gang);
+    if (lonely.empty()) continue;
+    txn.took(RarePath::company_awaited);
+    pending.awaits_company(lonely);
   }
   pending.finish();
   return std::move(txn).finish();

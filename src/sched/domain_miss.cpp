@@ -17,14 +17,14 @@ struct Unit {
 
 class Search {
  public:
-  Search(const State& state, Workspace& workspace, const Gang& gang)
+  Search(const State& state, Workspace& workspace, GangIndex gang)
       : state_(state), workspace_(workspace), gang_(gang) {}
 
   DomainMiss look(const Unit& unit) {
-    DomainMiss miss{.level = unit.closeness.level, .wanted = missing(unit)};
+    DomainMiss miss{.level = unit.closeness.level, .wanted = wanted(unit)};
     const Domains& level = workspace_.domains(state_, miss.level);
     if (miss.wanted == 0) return {};
-    const NodeIndex there = anchor(state_, gang_, unit.roles);
+    const NodeIndex there = anchor(state_, state_.gangs()[gang_], unit.roles);
     miss.runs_there = there.valid();
     for (std::size_t at = 0; at < level.members.size(); ++at) {
       if (there.valid() && level.of_node[there.value()] != DomainIndex(at)) continue;
@@ -38,22 +38,19 @@ class Search {
   }
 
  private:
-  std::uint32_t missing(const GangShape::Role& role) const {
-    const std::uint32_t stand = standing(state_, gang_, role);
-    return role.min > stand ? role.min - stand : 0;
-  }
-  std::uint32_t missing(const Unit& unit) const {
+  std::uint32_t wanted(const Unit& unit) const {
     std::uint32_t sum = 0;
-    for (const GangShape::Role& role : unit.roles) sum += missing(role);
+    for (const GangShape::Role& role : unit.roles) sum += lacking(state_, gang_, role);
     return sum;
   }
 
   std::uint32_t room_in(const Unit& unit, std::span<const NodeIndex> members) {
-    Trial trial(state_, workspace_);
+    Trial trial(state_, workspace_, gang_);
     std::uint32_t room = 0;
     for (const GangShape::Role& role : unit.roles) {
-      for (std::uint32_t task = 0; task < missing(role); ++task) {
-        if (!trial.hold_one(role, members)) break;
+      const std::uint32_t wanted = lacking(state_, gang_, role);
+      for (std::uint32_t task = 0; task < wanted; ++task) {
+        if (trial.take_one(role, members) != Trial::Found::place) break;
         ++room;
       }
     }
@@ -62,7 +59,7 @@ class Search {
 
   const State& state_;
   Workspace& workspace_;
-  const Gang& gang_;
+  GangIndex gang_;
 };
 
 bool must_be_together(const Unit& unit) {
@@ -72,14 +69,13 @@ bool must_be_together(const Unit& unit) {
 }  // namespace
 
 DomainMiss domain_miss(const State& state, Workspace& workspace, GangIndex index) {
-  const Gang& gang = state.gangs()[index];
-  const GangShape& shape = state.gang_shape(gang.shape);
+  const GangShape& shape = state.gang_shape(state.gangs()[index].shape);
   std::vector<Unit> units{{shape.closeness, shape.roles}};
   for (const GangShape::Group& group : shape.groups) {
     units.push_back(
         {group.closeness, std::span(shape.roles).subspan(group.first_role, group.roles)});
   }
-  Search search(state, workspace, gang);
+  Search search(state, workspace, index);
   for (const Unit& unit : units) {
     if (!must_be_together(unit)) continue;
     DomainMiss miss = search.look(unit);

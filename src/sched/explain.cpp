@@ -1,6 +1,7 @@
 #include "sched/explain.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "sched/fit.h"
 #include "sched/gang.h"
@@ -60,18 +61,34 @@ void look_at_nodes(Explanation& out, const TaskClass& task, const View& view,
   std::ranges::stable_sort(out.counts, std::ranges::greater{}, &Explanation::Count::nodes);
 }
 
-/// As many tasks as find places one by one; the first that finds none is the one to explain.
-void look_at_tasks(Explanation& out, const GangShape& shape, const State& state,
-                   Workspace& workspace) {
-  Trial trial(state, workspace);
-  for (const GangShape::Role& role : shape.roles) {
-    std::uint32_t stand = 0;
-    while (stand < role.min && trial.hold_one(role)) ++stand;
-    out.placed += stand;
-    if (stand == role.min) continue;
-    out.shape = role.alternatives.front();
-    return;
+/// As many tasks as find places one by one, the choosiest first; the first that finds none is the
+/// one to explain.
+void look_at_tasks(Explanation& out, const State& state, Workspace& workspace, GangIndex index) {
+  const Gang& gang = state.gangs()[index];
+  const GangShape& shape = state.gang_shape(gang.shape);
+  const std::vector<Choosiness> choosiness = choosiness_of(state, workspace, gang);
+  std::vector<std::size_t> order(shape.roles.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](std::size_t role) { return choosiness[role]; });
+  Trial trial(state, workspace, index);
+  for (const std::size_t at : order) {
+    const GangShape::Role& role = shape.roles[at];
+    const std::uint32_t wanted = lacking(state, index, role);
+    auto found = Trial::Found::place;
+    for (std::uint32_t task = 0; task < wanted; ++task) {
+      found = trial.take_one(role);
+      if (found != Trial::Found::place) break;
+      ++out.placed;
+    }
+    out.over_limit |= found == Trial::Found::limit;
+    if (found != Trial::Found::place && !out.shape.valid()) out.shape = role.alternatives.front();
+    out.wanted += wanted;
   }
+  if (!out.shape.valid()) out.shape = shape.roles.front().alternatives.front();
+}
+
+std::string tasks_text(std::uint32_t count) {
+  return std::to_string(count) + (count == 1 ? " task" : " tasks");
 }
 
 std::string to_text(const DomainMiss& miss) {
@@ -93,15 +110,13 @@ Explanation reasons(const State& state, const PolicyFactory& factory, GangIndex 
   Explanation out;
   Workspace workspace(factory);
   workspace.sync(state);
-  const Gang& gang = state.gangs()[index];
-  const GangShape& shape = state.gang_shape(gang.shape);
-  out.wanted = shape.min;
+  out.running = state.gangs()[index].holding;
   {
     Txn txn(state, workspace);
     out.over_limit = over_limit(txn, index);
+    out.search_limit = place_gang(txn, index).search_limit;
   }
-  out.shape = shape.roles.front().alternatives.front();
-  look_at_tasks(out, shape, state, workspace);
+  look_at_tasks(out, state, workspace, index);
   look_at_nodes(out, workspace.task_class(state, out.shape), workspace.view(state),
                 workspace.policies());
   if (out.placed >= out.wanted) out.apart = domain_miss(state, workspace, index);
@@ -158,17 +173,27 @@ std::string to_text(const State& state, const Explanation& explanation, const Re
 }
 
 std::string to_text(const State& state, const Explanation& explanation) {
-  std::string out = explanation.outcome == Outcome::never ? "never fits" : "waits";
-  if (explanation.wanted > 1) {
+  const bool more = explanation.running > 0;
+  const bool never = explanation.outcome == Outcome::never;
+  std::string out =
+      never ? (more ? "never grows" : "never fits") : (more ? "waits to grow" : "waits");
+  if (more)
+    out += "; " + tasks_text(explanation.running) + (explanation.running == 1 ? " runs" : " run");
+  if (more || explanation.wanted > 1) {
     out += ": " + std::to_string(explanation.placed) + " of " + std::to_string(explanation.wanted) +
-           " tasks would find places";
+           (more ? " more" : "") + (explanation.wanted == 1 ? " task" : " tasks") +
+           " would find places";
   }
   out += "\n";
+  if (explanation.search_limit) {
+    out += "  the search for places stopped at its limit: there may be some\n";
+  }
   if (explanation.over_limit) out += "  its queue's limit is reached\n";
   if (!explanation.apart.level.empty()) out += "  " + to_text(explanation.apart) + "\n";
   // Where all tasks find places one by one, no single node is what stands in the way.
-  const bool nodes_matter = explanation.placed < explanation.wanted || explanation.wanted == 0;
-  if (!nodes_matter && !explanation.over_limit && explanation.apart.level.empty()) {
+  const bool nodes_matter = explanation.placed < explanation.wanted;
+  if (!nodes_matter && !explanation.over_limit && !explanation.search_limit &&
+      explanation.apart.level.empty()) {
     out += "  they find places one by one, but not all at once as they must be\n";
   }
   for (const Explanation::Count& count : explanation.counts) {

@@ -1,8 +1,10 @@
 #include "sched/gang.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/check.h"
+#include "sched/fit.h"
 #include "sched/gang_search.h"
 
 namespace tutti {
@@ -81,13 +83,63 @@ bool whole(const State& state, GangIndex index) {
   return true;
 }
 
-bool looks_at_others(const State& state, Workspace& workspace, GangIndex index) {
+std::vector<ShapeIndex> opened_by_others(const State& state, Workspace& workspace,
+                                         GangIndex index) {
+  std::vector<ShapeIndex> out;
   for (const GangShape::Role& role : state.gang_shape(state.gangs()[index].shape).roles) {
-    for (const ShapeIndex shape : role.alternatives) {
-      if (workspace.opened_by_others(state, shape)) return true;
-    }
+    std::ranges::copy_if(role.alternatives, std::back_inserter(out), [&](ShapeIndex shape) {
+      return workspace.opened_by_others(state, shape);
+    });
   }
-  return false;
+  return out;
+}
+
+bool invited(const TaskShape& shape) {
+  return std::ranges::any_of(shape.spreads, &Spread::required) ||
+         std::ranges::any_of(shape.affinities, [](const TaskAffinity& term) {
+           return !term.anti && term.weight == 0;
+         });
+}
+
+std::vector<Choosiness> choosiness_of(const State& state, Workspace& workspace, const Gang& gang) {
+  std::map<ShapeIndex, std::uint64_t> places;
+  const View view = workspace.view(state);
+  const auto places_for = [&](ShapeIndex shape) {
+    const auto [known, fresh] = places.try_emplace(shape);
+    if (!fresh) return known->second;
+    static_cast<void>(workspace.best_among(state, shape, {}));  // Repairs the ratings.
+    const bool indexed = workspace.indexed(state, shape);
+    const TaskClass& task = workspace.task_class(state, shape);
+    for (std::size_t at = 0; at < state.fleet().size(); ++at) {
+      const NodeIndex node(at);
+      if (!state.fleet().open(node)) continue;
+      if (indexed && workspace.rating(state, shape, node) == ClassIndex::unfit) continue;
+      known->second += slots(task, view, node, gang.tasks);
+    }
+    return known->second;
+  };
+  std::vector<Choosiness> out;
+  for (const GangShape::Role& role : state.gang_shape(gang.shape).roles) {
+    Choosiness choosiness;
+    for (const ShapeIndex shape : role.alternatives) {
+      choosiness.invited |= invited(state.shape(shape).spec);
+      choosiness.places += places_for(shape);
+    }
+    out.push_back(choosiness);
+  }
+  return out;
+}
+
+std::uint32_t lacking(const State& state, GangIndex index, const GangShape::Role& role) {
+  const Gang& gang = state.gangs()[index];
+  const std::uint32_t there = standing(state, gang, role);
+  if (!whole(state, index)) return role.min > there ? role.min - there : 0;
+  std::uint32_t pending = 0;
+  for (std::uint32_t offset = 0; offset < role.count; ++offset) {
+    const TaskIndex task(gang.first_task.value() + role.first_task + offset);
+    pending += state.tasks()[task].phase == TaskPhase::pending ? 1 : 0;
+  }
+  return pending;
 }
 
 bool over_limit(Txn& txn, GangIndex index) {

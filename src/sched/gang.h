@@ -1,7 +1,9 @@
 /// Placing a gang: all of its tasks that must start together, then as many more as fit.
 #pragma once
 
+#include <compare>
 #include <span>
+#include <vector>
 
 #include "sched/txn.h"
 
@@ -19,8 +21,25 @@ std::int64_t least_gpus(const State& state, const GangShape::Role& role);
 /// Does the gang hold at least the minimum of each role, counting tasks that ended well?
 bool whole(const State& state, GangIndex gang);
 
-/// Can the placement of other tasks make this gang fit, so that it must be tried again after any?
-bool looks_at_others(const State& state, Workspace& workspace, GangIndex gang);
+/// The shapes of its tasks for which the placement of other tasks can open a place.
+std::vector<ShapeIndex> opened_by_others(const State& state, Workspace& workspace, GangIndex gang);
+
+/// Can another task open a place for one of this shape? Then it matters who comes first.
+bool invited(const TaskShape& shape);
+
+/// How hard it is to find places for a role: those that another task must invite come last, and of
+/// the others those first for which the fleet has the fewest places now.
+struct Choosiness {
+  bool invited = false;
+  std::uint64_t places = 0;
+  friend auto operator<=>(const Choosiness&, const Choosiness&) = default;
+};
+/// By role. O(nodes * different shapes).
+std::vector<Choosiness> choosiness_of(const State& state, Workspace& workspace, const Gang& gang);
+
+/// Tasks of the role that the gang waits for: those that its minimum lacks, or, once every role's
+/// minimum stands, all that it could still use.
+std::uint32_t lacking(const State& state, GangIndex gang, const GangShape::Role& role);
 
 /// Would the gang's minimum exceed a hard limit of its queue, or of one above it?
 bool over_limit(Txn& txn, GangIndex gang);

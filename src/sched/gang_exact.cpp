@@ -20,29 +20,21 @@ bool in_domain(const Binding::Bond& bond, NodeIndex node) {
   return bond.possible.empty() || bond.possible[domain.value()] != 0;
 }
 
-/// Can one task make room for another? Then it matters who comes first.
-bool invites(const TaskShape& shape) {
-  return std::ranges::any_of(shape.spreads, &Spread::required) ||
-         std::ranges::any_of(shape.affinities, [](const TaskAffinity& term) {
-           return !term.anti && term.weight == 0;
-         });
-}
-
 }  // namespace
 
 bool minds_others(const TaskShape& shape) {
-  return invites(shape) || !shape.labels.all().empty() ||
+  return invited(shape) || !shape.labels.all().empty() ||
          std::ranges::any_of(shape.affinities,
                              [](const TaskAffinity& term) { return term.weight == 0; });
 }
 
-ExactSearch::ExactSearch(Txn& txn, GangIndex gang, std::span<const std::uint32_t> least,
-                         std::uint32_t& units)
+ExactSearch::ExactSearch(Txn& txn, GangIndex gang, const Wanted& wanted, std::uint32_t& units)
     : txn_(txn),
       state_(txn.state()),
       gang_(state_.gangs()[gang]),
       shape_(state_.gang_shape(gang_.shape)),
       queue_(state_.jobs()[gang_.job].queue),
+      order_(wanted.order),
       units_(units) {
   for (const GangShape::Role& role : shape_.roles) {
     std::vector<TaskIndex> waiting;
@@ -50,14 +42,14 @@ ExactSearch::ExactSearch(Txn& txn, GangIndex gang, std::span<const std::uint32_t
       const TaskIndex task(gang_.first_task.value() + role.first_task + offset);
       if (state_.tasks()[task].phase == TaskPhase::pending) waiting.push_back(task);
     }
-    const std::uint32_t wanted = least[missing_.size()];
+    const std::uint32_t least = wanted.least[missing_.size()];
     const std::uint32_t stand = standing(state_, gang_, role);
-    missing_.push_back(wanted > stand ? wanted - stand : 0);
+    missing_.push_back(least > stand ? least - stand : 0);
     pending_.push_back(std::move(waiting));
   }
   any_order_ = std::ranges::any_of(shape_.roles, [&](const GangShape::Role& role) {
     return std::ranges::any_of(role.alternatives,
-                               [&](ShapeIndex shape) { return invites(state_.shape(shape).spec); });
+                               [&](ShapeIndex shape) { return invited(state_.shape(shape).spec); });
   });
 }
 
@@ -96,7 +88,7 @@ bool ExactSearch::spend(std::uint32_t units) {
 /// Places what is still missing, on top of what was placed so far.
 bool ExactSearch::rest(const Step& last) {
   bool done = true;
-  for (std::size_t role = 0; role < missing_.size(); ++role) {
+  for (const std::size_t role : order_) {
     if (missing_[role] == 0) continue;
     done = false;
     const bool goes_on = !any_order_ && role == last.role;

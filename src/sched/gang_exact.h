@@ -47,9 +47,13 @@ class ExactSearch {
 
   enum class Answer : std::uint8_t { found, none, gave_up };
 
-  /// `least`: tasks that must stand, by role. `units` is the budget; what is used of it is taken
-  /// off.
-  ExactSearch(Txn& txn, GangIndex gang, std::span<const std::uint32_t> least, std::uint32_t& units);
+  struct Wanted {
+    std::span<const std::uint32_t> least;  ///< Tasks that must stand, by role.
+    std::span<const std::uint32_t> order;  ///< Of the roles: those that come first are tried first.
+  };
+
+  /// `units` is the budget; what is used of it is taken off.
+  ExactSearch(Txn& txn, GangIndex gang, const Wanted& wanted, std::uint32_t& units);
 
   /// What is found stays placed in the transaction; else it is left as it was. The homes that were
   /// chosen are written into `binding`.
@@ -84,6 +88,7 @@ class ExactSearch {
   const Gang& gang_;
   const GangShape& shape_;
   QueueIndex queue_;
+  std::span<const std::uint32_t> order_;
   std::uint32_t& units_;
   Binding* binding_ = nullptr;
   std::vector<std::uint32_t> missing_;           ///< By role.

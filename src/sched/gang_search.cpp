@@ -1,6 +1,7 @@
 #include "sched/gang_search.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/check.h"
 #include "sched/fit.h"
@@ -33,6 +34,10 @@ Placing GangSearch::run() {
   placed_.resize(gang_.tasks);
   start_ = txn_.mark();
   for (const GangShape::Role& role : shape_.roles) least_.push_back(role.min);
+  group_order_.resize(shape_.groups.size());
+  std::iota(group_order_.begin(), group_order_.end(), 0);
+  role_order_.resize(shape_.roles.size());
+  std::iota(role_order_.begin(), role_order_.end(), 0);
   const Placing placing = place();
   if (placing && wishes_met() < wishes()) txn_.took(RarePath::wish_given_up);
   return placing;
@@ -61,7 +66,11 @@ Placing GangSearch::place() {
 
 Placing GangSearch::place_minima() {
   wishes_possible_ = wishes();
-  const bool quick = place_quickly();
+  bool quick = place_quickly();
+  if (!quick && attempts_ <= attempts_max && !quick_is_exact() && put_choosiest_first()) {
+    quick = place_quickly();
+    if (quick) txn_.took(RarePath::choosiest_first);
+  }
   if (quick && wishes_met() >= wishes_possible_) return {.placed = true};
   if (!quick && quick_is_exact()) return {};
   // What is too large to be tried is better left as it is than undone and done again.
@@ -115,21 +124,24 @@ bool GangSearch::place_all(Nodes within, bool anywhere) {
   return true;
 }
 
+/// The groups from this position of their order on.
 bool GangSearch::place_groups(std::size_t from, Nodes within, bool anywhere) {
   if (from == shape_.groups.size()) return true;
-  const GangShape::Group& group = shape_.groups[from];
+  const std::size_t number = group_order_[from];
+  const GangShape::Group& group = shape_.groups[number];
   if (constrained(group.closeness)) {
     if (try_domains(from, within, anywhere)) return true;
     // Of a group that lacks nothing no task is placed now, and so none in a wrong place.
     if (group.closeness.required && lacks_any(group)) return false;
-    homeless_[from] = group.closeness.required;
+    homeless_[number] = group.closeness.required;
   }
-  chosen_[from].clear();
-  return place_group(from, within, anywhere) && place_groups(from + 1, within, anywhere);
+  chosen_[number].clear();
+  return place_group(number, within, anywhere) && place_groups(from + 1, within, anywhere);
 }
 
 /// Puts the group into one domain of its level and goes on with the next; revises when that fails.
-bool GangSearch::try_domains(std::size_t number, Nodes within, bool anywhere) {
+bool GangSearch::try_domains(std::size_t from, Nodes within, bool anywhere) {
+  const std::size_t number = group_order_[from];
   const GangShape::Group& group = shape_.groups[number];
   const Domains& level = txn_.workspace().domains(state_, group.closeness.level);
   std::vector<DomainIndex> domains;
@@ -139,7 +151,7 @@ bool GangSearch::try_domains(std::size_t number, Nodes within, bool anywhere) {
   } else {
     domains = candidates(group, level, within, anywhere);
     if (domains.empty() && anywhere && txn_.mark() == start_) give_up_wish(number);
-    if (!enough_for_equals(number, level, domains)) return false;
+    if (!enough_for_equals(from, level, domains)) return false;
   }
   for (const DomainIndex domain : domains) {
     if (!may_try_domain()) return false;
@@ -149,7 +161,7 @@ bool GangSearch::try_domains(std::size_t number, Nodes within, bool anywhere) {
     homeless_[number] = false;
     if (place_group(number, chosen_[number], false)) {
       refresh_since(mark);
-      if (place_groups(number + 1, within, anywhere)) return true;
+      if (place_groups(from + 1, within, anywhere)) return true;
       txn_.took(RarePath::domain_revised);
     }
     undo(mark);
@@ -194,7 +206,7 @@ bool GangSearch::lacks_any(const GangShape::Group& group) {
 bool GangSearch::place_group(std::size_t number, Nodes within, bool anywhere) {
   const GangShape::Group& group = shape_.groups[number];
   for (std::uint32_t at = 0; at < group.roles; ++at) {
-    const GangShape::Role& role = shape_.roles[group.first_role + at];
+    const GangShape::Role& role = shape_.roles[role_order_[group.first_role + at]];
     if (!place_role(role, least(role), within, anywhere)) return false;
   }
   return true;
@@ -220,11 +232,7 @@ bool GangSearch::place_task(TaskIndex task, const GangShape::Role& role, Nodes w
                             bool anywhere) {
   const Place place = best_place(role, within, anywhere);
   if (!place.node.valid()) return false;
-  Workspace& workspace = txn_.workspace();
-  const PolicySet& policies = workspace.policies();
-  txn_.place(task, place.shape, place.node,
-             choose_devices(workspace.task_class(state_, place.shape), txn_.view(), place.node,
-                            *policies.scores[policies.device_score].score));
+  txn_.place(task, place.shape, place.node);
   return true;
 }
 
@@ -317,9 +325,9 @@ std::vector<DomainIndex> GangSearch::candidates(const GangShape::Group& group, c
 
 /// Do the domains hold this group and all equal ones after it? Counting refutes what trying would
 /// take for ever to refute.
-bool GangSearch::enough_for_equals(std::size_t number, const Domains& level,
+bool GangSearch::enough_for_equals(std::size_t from, const Domains& level,
                                    const std::vector<DomainIndex>& domains) {
-  const GangShape::Group& group = shape_.groups[number];
+  const GangShape::Group& group = shape_.groups[group_order_[from]];
   const auto equal = [&](const GangShape::Group& other) {
     if (other.closeness != group.closeness || other.roles != group.roles) return false;
     for (std::uint32_t at = 0; at < group.roles; ++at) {
@@ -330,8 +338,8 @@ bool GangSearch::enough_for_equals(std::size_t number, const Domains& level,
     return true;
   };
   std::uint64_t wanted = 0;
-  for (std::size_t at = number; at < shape_.groups.size(); ++at) {
-    wanted += equal(shape_.groups[at]) ? 1 : 0;
+  for (std::size_t at = from; at < shape_.groups.size(); ++at) {
+    wanted += equal(shape_.groups[group_order_[at]]) ? 1 : 0;
   }
   std::uint64_t held = 0;
   const std::vector<Need> needs = needs_of(group, level);

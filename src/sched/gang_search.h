@@ -3,9 +3,10 @@
 /// Quickly first: groups choose domains tightest first, the one with the fewest places that still
 /// holds the group. When a later group finds none, earlier choices are revised, within a budget of
 /// attempts; equal groups are counted first, so that what cannot fit is refused without trying.
-/// Inside a domain each task takes the best-rated node. Where that finds no place, or a wish stays
-/// open, and counting does not prove that there is none, everything is tried (gang_exact.h), within
-/// a budget as well. Wishes are made true in their order, the gang's own first.
+/// Inside a domain each task takes the best-rated node. Where that finds no place, it is done again
+/// with the choosiest roles first. Where that fails too, or a wish stays open, and counting does
+/// not prove that there is no place, everything is tried (gang_exact.h), within a budget as well.
+/// Wishes are made true in their order, the gang's own first.
 ///
 /// First every role gets its minimum, then elastic roles as much more as fits.
 #pragma once
@@ -61,9 +62,10 @@ class GangSearch {
   Placing place();
   Placing place_minima();
   bool place_quickly();
+  bool put_choosiest_first();
   bool place_all(Nodes within, bool anywhere);
   bool place_groups(std::size_t from, Nodes within, bool anywhere);
-  bool try_domains(std::size_t group, Nodes within, bool anywhere);
+  bool try_domains(std::size_t from, Nodes within, bool anywhere);
   bool may_try_domain();
   bool place_group(std::size_t group, Nodes within, bool anywhere);
   bool place_role(const GangShape::Role& role, std::uint32_t wanted, Nodes within, bool anywhere);
@@ -86,7 +88,7 @@ class GangSearch {
 
   std::vector<DomainIndex> candidates(const GangShape::Group& group, const Domains& level,
                                       Nodes within, bool anywhere);
-  bool enough_for_equals(std::size_t group, const Domains& level,
+  bool enough_for_equals(std::size_t from, const Domains& level,
                          const std::vector<DomainIndex>& domains);
   Slots& slots(ShapeIndex shape, const Domains& level);
   std::vector<Need> needs_of(const GangShape::Group& group, const Domains& level);
@@ -124,6 +126,8 @@ class GangSearch {
   std::vector<bool> homeless_;                  ///< By group: must be near, but nowhere yet.
   std::vector<char> placed_;                    ///< By task of the gang.
   std::vector<std::uint32_t> least_;            ///< By role: its minimum in this search.
+  std::vector<std::uint32_t> group_order_;      ///< In which groups are placed ...
+  std::vector<std::uint32_t> role_order_;       ///< ... and roles, those of a group side by side.
   bool gang_home_ = false;                      ///< All of it stands in one domain of its level.
   Txn::Mark start_ = 0;
   std::size_t wishes_possible_ = 0;  ///< So many of the first wishes may come true, by counting.

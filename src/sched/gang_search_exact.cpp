@@ -71,6 +71,26 @@ bool GangSearch::quick_is_exact() {
   });
 }
 
+/// Orders roles, and groups by their choosiest role. False when that is the order they have.
+bool GangSearch::put_choosiest_first() {
+  const std::vector<Choosiness> choosiness = choosiness_of(state_, txn_.workspace(), gang_);
+  std::vector<std::uint32_t> roles = role_order_;
+  std::vector<Choosiness> of_group;
+  for (const GangShape::Group& group : shape_.groups) {
+    const auto first = roles.begin() + group.first_role;
+    std::stable_sort(first, first + group.roles, [&](std::uint32_t a, std::uint32_t b) {
+      return choosiness[a] < choosiness[b];
+    });
+    of_group.push_back(choosiness[*first]);
+  }
+  std::vector<std::uint32_t> groups = group_order_;
+  std::ranges::stable_sort(groups, {}, [&](std::uint32_t group) { return of_group[group]; });
+  const bool same = roles == role_order_ && groups == group_order_;
+  role_order_ = std::move(roles);
+  group_order_ = std::move(groups);
+  return !same;
+}
+
 /// Binds a closeness to its level. False where counting shows that no domain holds the tasks.
 bool GangSearch::bind(Binding::Bond& bond, const GangShape::Group& group, NodeIndex there) {
   const Domains& level = txn_.workspace().domains(state_, group.closeness.level);
@@ -110,8 +130,10 @@ ExactSearch::Answer GangSearch::place_exactly(std::size_t wishes) {
   }
   const Txn::Mark mark = txn_.mark();
   const auto index = state_.tasks()[gang_.first_task].gang;
-  const ExactSearch::Answer answer = ExactSearch(txn_, index, least_, units_).run(binding);
+  const ExactSearch::Answer answer =
+      ExactSearch(txn_, index, {least_, role_order_}, units_).run(binding);
   if (answer != ExactSearch::Answer::found) return answer;
+  txn_.deal_in_node_order(mark);
   for (std::size_t at = mark; at < txn_.size(); ++at) {
     placed(state_.find(txn_.action(at).task)) = 1;
   }

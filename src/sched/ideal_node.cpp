@@ -23,7 +23,7 @@ void add_amount(std::vector<NamedAmount>& capacity, const std::string& name, std
 /// A node that is described so that tasks can be put on it one by one.
 class Ideal {
  public:
-  Ideal(const State& state, NodeSpec model) : state_(state), spec_(std::move(model)) {
+  Ideal(const State& state, NodeSpec model) : state_(&state), spec_(std::move(model)) {
     spec_.taints.clear();
     spec_.cordoned = false;
     std::ranges::sort(spec_.capacity, {}, &NamedAmount::name);
@@ -84,7 +84,7 @@ class Ideal {
 
   /// Devices that nobody else was promised; more of the same stand close to each other.
   bool add_devices(const ShapeRow& row, std::size_t number, std::uint32_t tasks) {
-    const Fleet& fleet = state_.fleet();
+    const Fleet& fleet = state_->fleet();
     const DeviceType* type = nullptr;
     for (std::size_t at = 0; at < fleet.types().size(); ++at) {
       if (row.hold[at].request != number) continue;
@@ -115,14 +115,23 @@ class Ideal {
     return std::ranges::find(spec_.devices, type, &DeviceSpec::type) != spec_.devices.end();
   }
 
-  const State& state_;
+  const State* state_;
   NodeSpec spec_;
   std::vector<NamedAmount> had_;  ///< What the model has.
   bool own_devices_ = false;      ///< The list of devices is what was asked for, not the model's.
 };
 
-const ShapeRow& choose(const State& state, const GangShape::Role& role, std::size_t alternative) {
-  return state.shape(role.alternatives[std::min(alternative, role.alternatives.size() - 1)]);
+/// Makes room for the role by its given alternative, or the next one of which somebody knows how.
+bool take(Ideal& node, const State& state, const GangShape::Role& role, std::size_t alternative,
+          std::uint32_t tasks) {
+  const std::size_t count = role.alternatives.size();
+  for (std::size_t step = 0; step < count; ++step) {
+    Ideal with = node;
+    if (!with.take(state.shape(role.alternatives[(alternative + step) % count]), tasks)) continue;
+    node = std::move(with);
+    return true;
+  }
+  return false;
 }
 
 std::uint32_t wanted(const GangShape& shape, const GangShape::Role& role) {
@@ -155,7 +164,7 @@ std::vector<Unblock> ideal_nodes(const State& state, GangIndex index, std::size_
   for (const GangShape::Role& role : shape.roles) {
     if (wanted(shape, role) == 0) continue;
     Ideal node(state, model_of(state, nearest, shape));
-    if (!node.take(choose(state, role, alternative), 1)) return {};
+    if (!take(node, state, role, alternative, 1)) return {};
     out.push_back(node.fact(wanted(shape, role)));
   }
   return out;
@@ -166,9 +175,8 @@ std::vector<Unblock> ideal_node(const State& state, GangIndex index, std::size_t
   const GangShape& shape = state.gang_shape(state.gangs()[index].shape);
   Ideal node(state, model_of(state, nearest, shape));
   for (const GangShape::Role& role : shape.roles) {
-    if (wanted(shape, role) > 0 &&
-        !node.take(choose(state, role, alternative), wanted(shape, role)))
-      return {};
+    const std::uint32_t tasks = wanted(shape, role);
+    if (tasks > 0 && !take(node, state, role, alternative, tasks)) return {};
   }
   return {node.fact(1)};
 }

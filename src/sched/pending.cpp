@@ -124,9 +124,18 @@ void Pending::placed(const State& state) {
 
 void Pending::finish() {
   awake_.insert(awake_.end(), heap_.begin(), heap_.end());
-  awake_.insert(awake_.end(), wakeful_.begin(), wakeful_.end());
   heap_.clear();
-  wakeful_.clear();
+}
+
+void Pending::awaits_company(std::span<const ShapeIndex> classes) {
+  for (const ShapeIndex each : classes) awaiting_.emplace(each, current_);
+}
+
+void Pending::company_changed(ShapeIndex of_class) {
+  const auto first = awaiting_.lower_bound({of_class, 0});
+  auto last = first;
+  for (; last != awaiting_.end() && last->first == of_class; ++last) wake_bucket(last->second);
+  awaiting_.erase(first, last);
 }
 
 void Pending::sleeps(Wake until) {

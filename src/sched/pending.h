@@ -12,6 +12,9 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <set>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "model/state.h"
@@ -33,8 +36,10 @@ class Pending {
   /// What became of the gang that `next` returned last.
   void placed(const State& state);
   void sleeps(Wake until);
-  /// It looks at what others do, so that any placement may change its answer: try it every time.
-  void stays_awake() { wakeful_.push_back(current_); }
+  /// It sleeps, but a change in what the tallies of these classes count may change its answer too.
+  void awaits_company(std::span<const ShapeIndex> classes);
+  /// Other tasks count for the class than before.
+  void company_changed(ShapeIndex of_class);
   /// Would another pass have something to try?
   bool any_awake() const { return !awake_.empty(); }
   /// Ends the pass; what was not tried is tried in the next one.
@@ -74,7 +79,7 @@ class Pending {
   std::vector<std::uint32_t> awake_;                  ///< Buckets that the next pass looks at.
   std::vector<std::uint32_t> heap_;                   ///< Of the running pass.
   std::array<std::vector<std::uint32_t>, 3> asleep_;  ///< By Wake; may name awake buckets.
-  std::vector<std::uint32_t> wakeful_;  ///< Of the running pass: awake in the next one.
+  std::set<std::pair<ShapeIndex, std::uint32_t>> awaiting_;  ///< Buckets by class; may be awake.
   std::uint32_t current_ = 0;
 };
 

@@ -18,6 +18,7 @@ enum class RarePath : std::uint8_t {
   // Counted by the workspace.
   domain_revised,           ///< A group left its domain again: a later group found no place.
   attempts_spent,           ///< The quick search had tried as many domains as it may.
+  choosiest_first,          ///< Another order of its roles found places for a gang.
   exact_found,              ///< The exact search found places that the quick one had missed.
   exact_none,               ///< It proved that there are none.
   exact_gave_up,            ///< It used up its units.
@@ -26,7 +27,7 @@ enum class RarePath : std::uint8_t {
   started_without_minimum,  ///< A gang that lacked nothing started with any one task more.
   limit_held_gang,          ///< A queue's limit held a whole gang back.
   limit_refused_task,       ///< A queue's limit refused an alternative, or one more task.
-  company_awaited,          ///< A gang stayed awake: others may open a place for it.
+  company_awaited,          ///< A gang sleeps until others come near or go.
   cycle_repeated,           ///< A cycle placed what an earlier one of the step had opened.
   gang_grew,                ///< An elastic gang that runs got more tasks.
   gang_mended,              ///< A gang got back the members that it had lost.
@@ -49,8 +50,9 @@ enum class RarePath : std::uint8_t {
   second_choice_taken,   ///< A task got another alternative than its first.
   mix_learned,           ///< The target mix was learned anew.
 };
-inline constexpr std::array<std::string_view, 31> rare_path_names{"domain_revised",
+inline constexpr std::array<std::string_view, 32> rare_path_names{"domain_revised",
                                                                   "attempts_spent",
+                                                                  "choosiest_first",
                                                                   "exact_found",
                                                                   "exact_none",
                                                                   "exact_gave_up",

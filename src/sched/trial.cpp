@@ -1,42 +1,45 @@
 #include "sched/trial.h"
 
-#include "sched/fit.h"
+#include "base/check.h"
 
 namespace tutti {
 
-Trial::~Trial() {
-  for (auto each = held_.rbegin(); each != held_.rend(); ++each) {
-    workspace_.release(state_, each->shape, each->node, each->devices);
+Trial::Trial(const State& state, Workspace& workspace, GangIndex gang)
+    : txn_(state, workspace),
+      gang_(state.gangs()[gang]),
+      shape_(state.gang_shape(gang_.shape)),
+      queue_(state.jobs()[gang_.job].queue),
+      next_(shape_.roles.size()) {}
+
+TaskIndex Trial::next_pending(const GangShape::Role& role) {
+  std::uint32_t& next = next_[static_cast<std::size_t>(&role - shape_.roles.data())];
+  for (; next < role.count; ++next) {
+    const TaskIndex task(gang_.first_task.value() + role.first_task + next);
+    if (txn_.state().tasks()[task].phase != TaskPhase::pending) continue;
+    ++next;
+    return task;
   }
+  CHECK(false, role.count);
+  return TaskIndex::none();
 }
 
-bool Trial::hold_one(const GangShape::Role& role) {
+Trial::Found Trial::take_one(const GangShape::Role& role,
+                             std::optional<std::span<const NodeIndex>> within) {
+  const State& state = txn_.state();
+  Workspace& workspace = txn_.workspace();
+  Found found = Found::nothing;
   for (const ShapeIndex shape : role.alternatives) {
-    const NodeIndex node = workspace_.best(state_, shape);
+    const NodeIndex node =
+        within ? workspace.best_among(state, shape, *within) : workspace.best(state, shape);
     if (!node.valid()) continue;
-    hold(shape, node);
-    return true;
+    if (!txn_.within_limits(queue_, shape)) {
+      found = Found::limit;
+      continue;
+    }
+    txn_.place(next_pending(role), shape, node);
+    return Found::place;
   }
-  return false;
-}
-
-bool Trial::hold_one(const GangShape::Role& role, std::span<const NodeIndex> within) {
-  for (const ShapeIndex shape : role.alternatives) {
-    const NodeIndex node = workspace_.best_among(state_, shape, within);
-    if (!node.valid()) continue;
-    hold(shape, node);
-    return true;
-  }
-  return false;
-}
-
-void Trial::hold(ShapeIndex shape, NodeIndex node) {
-  const PolicySet& policies = workspace_.policies();
-  const DeviceSet devices =
-      choose_devices(workspace_.task_class(state_, shape), workspace_.view(state_), node,
-                     *policies.scores[policies.device_score].score);
-  workspace_.hold(state_, shape, node, devices);
-  held_.push_back({shape, node, devices});
+  return found;
 }
 
 }  // namespace tutti

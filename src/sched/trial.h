@@ -1,38 +1,39 @@
-/// Places taken on trial, one task at a time, and all given back at the end: how many tasks would
-/// find one?
+/// Places taken on trial for the tasks that a gang waits for, one at a time, and all given back at
+/// the end: how many of them would find one?
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "sched/workspace.h"
+#include "sched/txn.h"
 
 namespace tutti {
 
 class Trial {
  public:
-  /// REQUIRES: the workspace is in step with State, and outlives the trial.
-  Trial(const State& state, Workspace& workspace) : state_(state), workspace_(workspace) {}
-  ~Trial();
-  Trial(const Trial&) = delete;
-  Trial& operator=(const Trial&) = delete;
+  enum class Found : std::uint8_t {
+    place,    ///< And it is taken.
+    nothing,  ///< No node takes the task.
+    limit,    ///< Some node would, but a queue's limit refuses the task.
+  };
 
-  /// Takes the best place for one task of the role, by the first alternative that finds one: of all
-  /// nodes, or of some, ascending.
-  bool hold_one(const GangShape::Role& role);
-  bool hold_one(const GangShape::Role& role, std::span<const NodeIndex> within);
+  /// REQUIRES: the workspace is in step with State, and outlives the trial.
+  Trial(const State& state, Workspace& workspace, GangIndex gang);
+
+  /// Takes the best place for one more pending task of the role, by the first alternative that
+  /// finds one: of all nodes, or of some, ascending. REQUIRES: the role has such a task.
+  Found take_one(const GangShape::Role& role,
+                 std::optional<std::span<const NodeIndex>> within = std::nullopt);
 
  private:
-  struct Held {
-    ShapeIndex shape;
-    NodeIndex node;
-    DeviceSet devices;
-  };
-  void hold(ShapeIndex shape, NodeIndex node);
+  TaskIndex next_pending(const GangShape::Role& role);
 
-  const State& state_;
-  Workspace& workspace_;
-  std::vector<Held> held_;
+  Txn txn_;
+  const Gang& gang_;
+  const GangShape& shape_;
+  QueueIndex queue_;
+  std::vector<std::uint32_t> next_;  ///< By role: the offset at which to look for a pending task.
 };
 
 }  // namespace tutti

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "base/check.h"
+#include "sched/fit.h"
 
 namespace tutti {
 
@@ -28,6 +29,13 @@ void Txn::place(TaskIndex index, ShapeIndex shape, NodeIndex node, const DeviceS
   charge(plan_.actions.back(), +1);
 }
 
+void Txn::place(TaskIndex task, ShapeIndex shape, NodeIndex node) {
+  const PolicySet& policies = workspace_.policies();
+  place(task, shape, node,
+        choose_devices(workspace_.task_class(state_, shape), view(), node,
+                       *policies.scores[policies.device_score].score));
+}
+
 void Txn::evict(TaskIndex index) {
   const Task& task = state_.tasks()[index];
   plan_.actions.push_back({.kind = ActionKind::evict,
@@ -40,12 +48,15 @@ void Txn::evict(TaskIndex index) {
 
 void Txn::deal_in_node_order(Mark mark) {
   const auto begin = plan_.actions.begin() + static_cast<std::ptrdiff_t>(mark);
+  const auto role = [&](const Action& action) {
+    return state_.tasks()[state_.find(action.task)].role;
+  };
   std::vector<std::pair<TaskId, std::uint32_t>> tasks;
   for (auto at = begin; at != plan_.actions.end(); ++at) tasks.emplace_back(at->task, at->attempt);
-  std::ranges::sort(tasks);
-  std::sort(begin, plan_.actions.end(), [](const Action& a, const Action& b) {
-    if (a.node != b.node) return a.node < b.node;
-    return std::pair(a.devices.words(), a.shape) < std::pair(b.devices.words(), b.shape);
+  std::ranges::sort(tasks);  // Tasks of a role follow each other.
+  std::sort(begin, plan_.actions.end(), [&](const Action& a, const Action& b) {
+    return std::tuple(role(a), a.node, a.devices.words(), a.shape) <
+           std::tuple(role(b), b.node, b.devices.words(), b.shape);
   });
   for (auto at = begin; at != plan_.actions.end(); ++at) {
     std::tie(at->task, at->attempt) = tasks[static_cast<std::size_t>(at - begin)];
@@ -107,6 +118,7 @@ void Txn::charge(const Action& action, int sign) {
 
 Plan Txn::finish() && {
   finished_ = true;
+  workspace_.settle(plan_.actions);
   return std::move(plan_);
 }
 

@@ -35,11 +35,13 @@ class Txn {
   bool limited(QueueIndex queue) const;
   /// Books the task. REQUIRES: it is pending, and fits there.
   void place(TaskIndex task, ShapeIndex shape, NodeIndex node, const DeviceSet& devices);
+  /// The same, on the devices that the policies prefer.
+  void place(TaskIndex task, ShapeIndex shape, NodeIndex node);
   /// Tells the task to stop; it holds what it has until its end is reported.
   void evict(TaskIndex task);
-  /// Puts the placements since the mark in order of their nodes and deals them to the same tasks
-  /// in order of the tasks: neighbouring ranks stand on neighbouring nodes. REQUIRES: placements
-  /// of interchangeable tasks only.
+  /// Puts the placements since the mark in order of their nodes, role by role, and deals them to
+  /// the same tasks in order of the tasks: neighbouring ranks stand on neighbouring nodes.
+  /// REQUIRES: placements of tasks of one gang only.
   void deal_in_node_order(Mark mark);
   void note(const Decision& decision) { plan_.decisions.push_back(decision); }
   /// Stays counted when the transaction is undone.

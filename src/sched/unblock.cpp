@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "base/limits.h"
 #include "sched/fit.h"
 #include "sched/ideal_node.h"
 #include "sched/what_if.h"
@@ -29,11 +30,18 @@ class Search {
   }
 
   Unblocking run() {
+    Unblocking out = enough();
+    if (!out.facts.empty()) out.facts = with_those_ahead(with_low_limits(out.facts));
+    return out;
+  }
+
+ private:
+  Unblocking enough() {
     Unblocking out;
     const Facts limits = raised_limits();
     const Facts ends = ended_tasks();
     const Facts repairs = repaired();
-    out.never = !starts_when_empty(joined(ends, repairs));
+    out.never = never_starts(joined(ends, repairs));
     if (!out.never) {
       for (const Facts& all : {limits, joined(limits, ends), joined(limits, repairs),
                                joined(joined(limits, ends), repairs)}) {
@@ -50,22 +58,23 @@ class Search {
     return out;
   }
 
- private:
   // --- Trials -----------------------------------------------------------------------------------
 
-  bool starts(const Facts& facts, std::vector<NodeIndex>* nodes = nullptr) const {
+  bool starts(const Facts& facts, WhatIf::Taken* taken = nullptr) const {
     ++trials_;
     WhatIf world(state_, index_);
     for (const Unblock& fact : facts) world.happen(fact);
-    return world.starts(factory_, nodes);
+    return world.starts(factory_, taken).placed;
   }
 
-  /// On the emptied, healthy fleet; what it must be near may be there again by then.
-  bool starts_when_empty(const Facts& facts) const {
+  /// Does it not start even on the emptied, healthy fleet? What it must be near may be there again
+  /// by then, and what was not tried in full is not known.
+  bool never_starts(const Facts& facts) const {
     WhatIf world(state_, index_);
     for (const Unblock& fact : facts) world.happen(fact);
     if (untouched() && !terms().empty()) world.forget_company();
-    return world.starts(factory_);
+    const Placing placing = world.starts(factory_);
+    return !placing && !placing.search_limit;
   }
 
   static Facts joined(Facts a, const Facts& b) {
@@ -76,18 +85,18 @@ class Search {
   /// A part of the facts that is enough, and none of it superfluous; none where all are too little.
   /// Earlier facts are preferred.
   Facts enough_of(const Facts& all) const {
-    std::vector<NodeIndex> nodes;
-    if (all.empty() || !starts(all, &nodes)) return {};
+    WhatIf::Taken taken;
+    if (all.empty() || !starts(all, &taken)) return {};
     // Mostly only what concerns the nodes that it would take is needed.
     std::size_t low = 0;
     std::size_t high = all.size();
     while (low + 1 < high && !tired()) {
       const std::size_t middle = (low + high) / 2;
-      std::vector<NodeIndex> there;
+      WhatIf::Taken there;
       const Facts part(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(middle));
       if (starts(part, &there)) {
         high = middle;
-        nodes = std::move(there);
+        taken = std::move(there);
       } else {
         low = middle;
       }
@@ -95,7 +104,7 @@ class Search {
     Facts some(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(high));
     Facts near = some;
     std::erase_if(near, [&](const Unblock& fact) {
-      return fact.node.valid() && std::ranges::find(nodes, fact.node) == nodes.end();
+      return fact.node.valid() && std::ranges::find(taken.nodes, fact.node) == taken.nodes.end();
     });
     if (starts(near)) some = std::move(near);
     Facts least = needed(some, {}, false);
@@ -123,6 +132,77 @@ class Search {
       if (starts(fewer)) facts = std::move(fewer);
     }
     return facts;
+  }
+
+  /// The least limit that allows what a queue uses.
+  void set_limit(Unblock& fact, const QueueUsage& used) const {
+    const auto lane = state_.fleet().lanes().find(fact.amount.name);
+    if (fact.amount.name == "gpu") {
+      fact.amount.amount = (used.gpu_milli + DeviceRequest::whole - 1) / DeviceRequest::whole;
+    } else if (lane && lane->value() < used.lanes.size()) {
+      fact.amount.amount = used.lanes[lane->value()];
+    }
+  }
+
+  /// No higher limit than the facts need when all of them hold.
+  Facts with_low_limits(const Facts& facts) const {
+    WhatIf::Taken taken;
+    if (tired() || !starts(facts, &taken)) return facts;
+    Facts lower = facts;
+    for (Unblock& fact : lower) {
+      if (fact.kind == Unblock::Kind::raise_limit)
+        set_limit(fact, taken.queues[fact.queue.value()]);
+    }
+    return starts(lower) ? lower : facts;
+  }
+
+  bool starts_in_turn(const Facts& facts, std::set<JobId>& before,
+                      std::vector<QueueUsage>* queues = nullptr) const {
+    ++trials_;
+    WhatIf world(state_, index_);
+    for (const Unblock& fact : facts) world.happen(fact);
+    if (!world.starts_in_turn(factory_, before)) return false;
+    for (std::size_t at = 0; queues != nullptr && at < world.state().queue_count(); ++at) {
+      queues->push_back(world.state().queue_usage(QueueIndex(at)));
+    }
+    return true;
+  }
+
+  /// Others may come first, and take what the facts make free. Limits may let them in too; else
+  /// they are named as well.
+  Facts with_those_ahead(const Facts& facts) const {
+    std::set<JobId> before;
+    if (starts_in_turn(facts, before)) return facts;
+    if (Facts higher = with_room_for_all(facts); !higher.empty()) return higher;
+    Facts ahead;
+    while (!starts_in_turn(joined(facts, ahead), before)) {
+      if (before.empty() || tired()) return facts;
+      for (const JobId job : before) {
+        ahead.push_back({.kind = Unblock::Kind::steps_aside, .job = job});
+      }
+    }
+    for (std::size_t at = ahead.size(); at-- > 0 && !tired();) {
+      Facts fewer = ahead;
+      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(at));
+      if (starts_in_turn(joined(facts, fewer), before)) ahead = std::move(fewer);
+    }
+    return joined(facts, ahead);
+  }
+
+  /// The facts with limits that let in those who come first as well; none where that is not enough.
+  Facts with_room_for_all(const Facts& facts) const {
+    constexpr std::int64_t boundless = limits::amount / DeviceRequest::whole;
+    Facts higher = facts;
+    for (Unblock& fact : higher) {
+      if (fact.kind == Unblock::Kind::raise_limit) fact.amount.amount = boundless;
+    }
+    std::set<JobId> before;
+    std::vector<QueueUsage> queues;
+    if (!starts_in_turn(higher, before, &queues)) return {};
+    for (Unblock& fact : higher) {
+      if (fact.kind == Unblock::Kind::raise_limit) set_limit(fact, queues[fact.queue.value()]);
+    }
+    return starts_in_turn(higher, before) ? higher : Facts();
   }
 
   // --- What could happen ------------------------------------------------------------------------
@@ -312,71 +392,10 @@ class Search {
   mutable unsigned trials_ = 0;
 };
 
-std::string text_of(const NodeSpec& spec) {
-  std::string out;
-  const auto add = [&](const std::string& part) { out += (out.empty() ? "" : ", ") + part; };
-  for (const NamedAmount& part : spec.capacity) {
-    add(amount_text(part.name, part.amount));
-  }
-  std::map<std::string, unsigned> devices;
-  for (const DeviceSpec& device : spec.devices) ++devices[device.type.model];
-  for (const auto& [model, count] : devices) add(std::to_string(count) + " x " + model);
-  for (const StackVersion& version : spec.stack) add(version.name + " " + version.version);
-  for (const Label& label : spec.labels.all()) add(label.key + "=" + label.value);
-  return out;
-}
-
-std::string text_of(const State& state, const Task& task) {
-  const ShapeRow& row = state.shape(task.shape);
-  std::string out;
-  const auto add = [&](const std::string& part) { out += (out.empty() ? "" : ", ") + part; };
-  if (const unsigned devices = task.devices.size(); devices > 0) {
-    add(std::to_string(devices) + (devices == 1 ? " device" : " devices"));
-  }
-  for (const Resources::Amount& part : row.request) {
-    if (part.lane == lane::pods) continue;
-    add(amount_text(state.fleet().lanes().name(part.lane), part.amount));
-  }
-  return out.empty() ? "" : " (" + out + ")";
-}
-
 }  // namespace
 
 Unblocking unblock(const State& state, const PolicyFactory& factory, GangIndex gang) {
   return Search(state, factory, gang).run();
-}
-
-std::string to_text(const State& state, const Unblock& fact) {
-  const std::string node = fact.node.valid() ? state.fleet().node(fact.node).name : std::string();
-  switch (fact.kind) {
-    case Unblock::Kind::raise_limit:
-      return "queue " + state.queue(fact.queue).spec.name + " may use " +
-             amount_text(fact.amount.name, fact.amount.amount);
-    case Unblock::Kind::task_ends:
-      return "task " + state.jobs()[state.find(fact.task.job)].spec->name + "/" +
-             std::to_string(fact.task.ordinal) + " on " + node + " ends" +
-             text_of(state, state.tasks()[state.find(fact.task)]);
-    case Unblock::Kind::uncordon:
-      return node + " is uncordoned";
-    case Unblock::Kind::node_returns:
-      return node + " comes back";
-    case Unblock::Kind::device_heals:
-      return "device " + std::to_string(fact.ordinal) + " of " + node + " is online again";
-    case Unblock::Kind::company: {
-      std::string labels;
-      for (const Label& label : fact.companion.labels.all()) {
-        labels += (labels.empty() ? "" : ", ") + label.key + "=" + label.value;
-      }
-      return "a task with " + labels + " runs on " + node;
-    }
-    case Unblock::Kind::tolerate:
-      return "it tolerates the taint " + fact.taint.key +
-             (fact.taint.value.empty() ? "" : "=" + fact.taint.value);
-    case Unblock::Kind::add_nodes:
-      return std::to_string(fact.count) + (fact.count == 1 ? " more node" : " more nodes") +
-             " with " + text_of(fact.spec);
-  }
-  return {};
 }
 
 }  // namespace tutti

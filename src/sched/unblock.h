@@ -4,7 +4,8 @@
 /// of State, and the gang is placed there. Kinds are tried from the least disruptive on: a higher
 /// limit, tasks that end, nodes and devices that come back, company, tolerations, more nodes. Of
 /// the facts of one kind those that concern the nearest nodes are preferred, and none is named that
-/// is not needed, as far as the trials last.
+/// is not needed, as far as the trials last. Jobs that come first and would take what becomes free
+/// are named too.
 ///
 /// Computed on request. A trial costs as much as a copy of State and a first cycle; there are about
 /// 10 of them, and as many for each fact as the logarithm of the facts to choose from, 200 at most.
@@ -28,10 +29,12 @@ struct Unblock {
     company,       ///< A task with the labels of `companion` runs on `node`.
     tolerate,      ///< The gang's tasks tolerate `taint`, as `node` has it.
     add_nodes,     ///< `count` nodes like `spec` join, each under a name of its own.
+    steps_aside,   ///< `job`, which comes first and would take the place, is gone.
   };
   Kind kind = Kind::task_ends;
   NodeIndex node;
   TaskId task;
+  JobId job;
   std::uint16_t ordinal = 0;
   QueueIndex queue;
   NamedAmount amount;

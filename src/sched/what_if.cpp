@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sched/company.h"
+#include "sched/cycle.h"
 #include "sched/gang.h"
 
 namespace tutti {
@@ -62,6 +63,8 @@ void WhatIf::happen(const Unblock& fact) {
       });
     case Unblock::Kind::add_nodes:
       return add_nodes(fact);
+    case Unblock::Kind::steps_aside:
+      return apply(JobCancelled{fact.job});
   }
 }
 
@@ -119,21 +122,45 @@ void WhatIf::forget_company() {
   });
 }
 
-bool WhatIf::starts(const PolicyFactory& factory, std::vector<NodeIndex>* nodes) {
+/// The gang, its job submitted anew where it was changed.
+GangIndex WhatIf::submitted() {
   if (changed_ != nullptr) {
     apply(JobCancelled{job_});
     job_ = JobId(next_job_++);
     apply(JobSubmitted{job_, std::exchange(changed_, nullptr)});
   }
+  return GangIndex(state_.jobs()[state_.find(job_)].first_gang.value() + gang_);
+}
+
+Placing WhatIf::starts(const PolicyFactory& factory, Taken* taken) {
+  const GangIndex gang = submitted();
   Workspace workspace(factory);
   workspace.sync(state_);
   Txn txn(state_, workspace);
-  const GangIndex gang(state_.jobs()[state_.find(job_)].first_gang.value() + gang_);
-  if (!place_gang(txn, gang) || txn.size() == 0) return false;
-  for (std::size_t at = 0; nodes != nullptr && at < txn.size(); ++at) {
-    nodes->push_back(txn.action(at).node);
+  Placing placing = place_gang(txn, gang);
+  placing.placed = placing.placed && txn.size() > 0;
+  if (!placing || taken == nullptr) return placing;
+  taken->queues = workspace.queue_usage();
+  for (std::size_t at = 0; at < txn.size(); ++at) taken->nodes.push_back(txn.action(at).node);
+  return placing;
+}
+
+bool WhatIf::starts_in_turn(const PolicyFactory& factory, std::set<JobId>& before) {
+  before.clear();
+  const GangIndex gang = submitted();
+  Workspace workspace(factory);
+  const std::uint32_t held = state_.gangs()[gang].holding;
+  // What is placed may make room beside it for what follows, as in Engine::step.
+  for (;;) {
+    const Plan plan = Cycle().run(state_, workspace);
+    if (plan.actions.empty()) return false;
+    for (const Decision& decision : plan.decisions) {
+      if (decision.outcome == Outcome::placed) before.insert(decision.job);
+    }
+    before.erase(job_);
+    apply(PlanDecided{plan.actions});
+    if (state_.gangs()[gang].holding > held) return true;
   }
-  return true;
 }
 
 NodeSpec description(const State& state, NodeIndex index) {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <span>
 #include <vector>
 
+#include "sched/gang.h"
 #include "sched/unblock.h"
 
 namespace tutti {
@@ -14,14 +16,22 @@ class WhatIf {
   WhatIf(const State& state, GangIndex gang);
 
   void happen(const Unblock& fact);
+  /// Would the gang start or grow when its turn comes? `before` becomes the jobs of others that get
+  /// places in these cycles. What was decided has happened then.
+  bool starts_in_turn(const PolicyFactory& factory, std::set<JobId>& before);
   /// Takes the terms off the gang's tasks by which they must be near tasks of other jobs.
   void forget_company();
-  /// Would the gang start, or grow? Then `nodes` are those that it takes.
-  bool starts(const PolicyFactory& factory, std::vector<NodeIndex>* nodes = nullptr);
+  /// Would the gang, alone, start or grow? Then `taken` says what it takes.
+  struct Taken {
+    std::vector<NodeIndex> nodes;
+    std::vector<QueueUsage> queues;  ///< What all queues would use then.
+  };
+  Placing starts(const PolicyFactory& factory, Taken* taken = nullptr);
 
   const State& state() const { return state_; }
 
  private:
+  GangIndex submitted();
   void raise_limit(const Unblock& fact);
   void place_companion(const Unblock& fact);
   void add_nodes(const Unblock& fact);

@@ -13,6 +13,7 @@ void Workspace::sync(const State& state) {
   if (!built_ || outrun) rebuild(state);
   if (classes_.shapes() != state.shape_count()) classes_.shapes_changed(state);
   while (synced_ < state.changes().end()) sync_change(state, state.changes()[synced_++]);
+  wake_forgotten();
 }
 
 void Workspace::rebuild(const State& state) {
@@ -80,12 +81,39 @@ void Workspace::refresh_node(const State& state, NodeIndex node) {
 /// Tells the classes which tasks of State are not in the mirror yet, or no more.
 void Workspace::move_tasks(const State& state, NodeIndex node) {
   if (!classes_.counts_tasks()) return;
-  for (const Usage::ShapeCount& old : usage_.shapes(node)) {
-    classes_.tasks_changed(old.shape, node, -std::int64_t{old.count});
+  const auto move = [&](ShapeIndex shape, std::int64_t by) {
+    if (by == 0) return;
+    classes_.tasks_changed(shape, node, by);
+    company_changed(shape);
+  };
+  const std::span<const Usage::ShapeCount> old = usage_.shapes(node);
+  const std::span<const Usage::ShapeCount> now = state.usage().shapes(node);
+  auto before = old.begin();
+  for (const Usage::ShapeCount& here : now) {
+    for (; before != old.end() && before->shape < here.shape; ++before) {
+      move(before->shape, -std::int64_t{before->count});
+    }
+    const bool known = before != old.end() && before->shape == here.shape;
+    move(here.shape, std::int64_t{here.count} - (known ? before++->count : 0));
   }
-  for (const Usage::ShapeCount& now : state.usage().shapes(node)) {
-    classes_.tasks_changed(now.shape, node, now.count);
+  for (; before != old.end(); ++before) move(before->shape, -std::int64_t{before->count});
+}
+
+/// Wakes whom the number of tasks of this shape may concern.
+void Workspace::company_changed(ShapeIndex counted) {
+  classes_.each_counting(counted, [&](ShapeIndex of) { pending_.company_changed(of); });
+}
+
+/// A class that is forgotten hears of nobody, so those who wait for company try again.
+void Workspace::wake_forgotten() {
+  for (const ShapeIndex shape : classes_.forgotten()) pending_.company_changed(shape);
+}
+
+void Workspace::settle(std::span<const Action> actions) {
+  for (const Action& action : actions) {
+    if (action.kind == ActionKind::place) company_changed(action.shape);
   }
+  wake_forgotten();
 }
 
 RarePaths Workspace::rare_paths() const {

@@ -229,7 +229,7 @@ class ChaosRun {
         const bool lonely = std::ranges::any_of(why.unblock, [](const Unblock& fact) {
           return fact.kind == Unblock::Kind::company;  // Of a job that never came.
         });
-        if (why.outcome == Outcome::never || why.over_limit || lonely) {
+        if (why.outcome == Outcome::never || why.over_limit || why.search_limit || lonely) {
           ++result_.never_fit;
           continue;
         }

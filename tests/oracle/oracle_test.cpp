@@ -267,6 +267,9 @@ void happen(Scene& scene, const Unblock& fact) {
         node.name = "more" + std::to_string(scene.world.nodes.size());
         scene.tell(NodeReported{node});
       }
+      return;
+    case Unblock::Kind::steps_aside:
+      return scene.tell(JobCancelled{fact.job});
   }
 }
 
