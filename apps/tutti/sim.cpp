@@ -194,6 +194,22 @@ std::string arrivals_text(const Comparison& comparison) {
   return fmt::format("fill:{:g}", static_cast<double>(comparison.load_permille) / 1000);
 }
 
+/// Which pods were left out, for they run on nodes that the dump lacks.
+std::string elsewhere(const Snapshot::Elsewhere& gone) {
+  if (gone.pods == 0) return {};
+  constexpr std::size_t named = 3;
+  std::string nodes;
+  std::size_t at = 0;
+  for (const std::string& node : gone.nodes) {
+    if (at++ < named) nodes += (nodes.empty() ? "" : ", ") + node;
+  }
+  if (gone.nodes.size() > named) nodes += fmt::format(" and {} more", gone.nodes.size() - named);
+  return fmt::format("note: {} left out, bound to {} that the dump lacks: {}\n",
+                     gone.pods == 1 ? "1 pod is" : fmt::format("{} pods are", gone.pods),
+                     gone.nodes.size() == 1 ? "a node" : fmt::format("{} nodes", gone.nodes.size()),
+                     nodes);
+}
+
 /// The facts under the table: what was simulated, and what to know of it.
 std::string notes(const Inputs& inputs, const Skipped& skipped) {
   const Comparison& comparison = inputs.comparison;
@@ -214,6 +230,7 @@ std::string notes(const Inputs& inputs, const Skipped& skipped) {
           workload.name, 100 * static_cast<double>(peak) / static_cast<double>(gpu_milli), device);
     }
   }
+  out += elsewhere(inputs.snapshot.elsewhere);
   if (skipped.lines > 0) {
     out += fmt::format("note: {} bad {} skipped\n", skipped.lines,
                        skipped.lines == 1 ? "entry was" : "entries were");

@@ -9,7 +9,9 @@
 /// dialects of HAMi, Volcano and KAI become shares. Other extended resources stay lanes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -51,7 +53,8 @@ Result<NodeSpec> decode_node(const Value& object, const Catalog* catalog);
 Result<PodRecord> decode_pod(const Value& object, const Catalog* catalog);
 
 /// A cluster at one moment. Pods of a gang are one job, every other pod is a job of its own; pods
-/// that have ended are left out.
+/// that have ended are left out, and so are those by which KAI reserves a card whose shares others
+/// hold.
 struct Snapshot {
   /// Of one job: its pods in the order of its tasks, and where each runs, empty while pending.
   struct Standing {
@@ -59,10 +62,20 @@ struct Snapshot {
     std::vector<std::string> nodes;
     bool gated = false;
   };
+  /// Pods that are bound to nodes which the fleet has not.
+  struct Elsewhere {
+    std::size_t pods = 0;
+    std::set<std::string> nodes;
+  };
   FleetFile fleet;
   Workload workload;               ///< Arrivals are creation times, lengths are unknown.
   std::vector<Standing> standing;  ///< By job.
+  Elsewhere elsewhere;             ///< What was set aside.
 };
+
+/// Takes the pods that are bound elsewhere out of their jobs: they use nothing of this fleet, and
+/// want nothing of it. A gang's minimum counts no longer than what is left of it.
+void set_aside_elsewhere(Snapshot& snapshot);
 
 /// `kubectl get nodes,pods,podgroups -A -o json`, streamed: memory is bounded by the result and the
 /// largest object. Objects of other kinds are passed over. Up to `skipped.allowed` objects that

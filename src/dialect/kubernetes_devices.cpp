@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "base/limits.h"
 #include "dialect/devices.h"
@@ -36,16 +38,23 @@ constexpr std::array<ShareDialect, 4> share_dialects{{
 }};
 
 constexpr std::int64_t percent_max = 100;
-/// A share of memory alone still takes a thousandth of the card, so that nobody gets all of it.
+/// Units of its resource that a card stands for, where these are more than one.
+constexpr std::string_view replicas_attribute = "replicas";
+/// A share of memory alone still takes a thousandth of the card, so that nobody gets all of it; its
+/// compute is not limited.
 constexpr std::uint16_t least_share = 1;
 
-void set_attribute(DeviceType& type, std::string_view name, std::string_view text) {
-  const auto at = std::ranges::lower_bound(type.attributes, name, {}, &Attribute::name);
-  if (at != type.attributes.end() && at->name == name) {
-    at->text = text;
+void set_attribute(DeviceType& type, Attribute attribute) {
+  const auto at = std::ranges::lower_bound(type.attributes, attribute.name, {}, &Attribute::name);
+  if (at != type.attributes.end() && at->name == attribute.name) {
+    *at = std::move(attribute);
     return;
   }
-  type.attributes.insert(at, {.name = std::string(name), .number = 0, .text = std::string(text)});
+  type.attributes.insert(at, std::move(attribute));
+}
+
+void set_resource(DeviceType& type, std::string_view resource) {
+  set_attribute(type, {.name = "resource", .number = 0, .text = std::string(resource)});
 }
 
 /// Does one unit of the resource stand for one accelerator? NICs stay counts: their plugins share
@@ -91,8 +100,21 @@ std::string slice_in_label(const Labels& labels) {
   return at == std::string::npos ? std::string() : product->substr(at + marker.size());
 }
 
-/// One unit of a resource on this node.
-DeviceSpec unit_of(const ObjectMeta& node, const std::string& resource,
+/// How many units of a resource stand for one card, for a plugin that lets tasks share cards counts
+/// each so often. More units than devices can be cannot be cards, whatever labels say.
+std::int64_t units_per_card(const ObjectMeta& node, const NamedAmount& resource) {
+  std::optional<std::int64_t> told;
+  if (resource.name.starts_with("nvidia.com/mig-")) {
+    told = number_label(node.labels, resource.name + ".replicas");
+  } else if (resource.name.starts_with("nvidia.com/gpu")) {
+    told = number_label(node.labels, "nvidia.com/gpu.replicas");
+  }
+  constexpr std::int64_t most = limits::devices_per_node;
+  return std::max(told.value_or(1), (resource.amount + most - 1) / most);
+}
+
+/// The card, or slice, behind units of a resource on this node.
+DeviceSpec card_of(const ObjectMeta& node, const std::string& resource,
                    const Catalog::Counted& counted, const Catalog* catalog) {
   const Catalog::Entry* entry = catalog->find_by_labels(node.labels);
   if (entry != nullptr && entry->type.vendor != counted.vendor->name) entry = nullptr;
@@ -116,15 +138,29 @@ DeviceSpec unit_of(const ObjectMeta& node, const std::string& resource,
   if (counted.vendor->name == "nvidia") {
     spec.type.memory_mib = number_label(node.labels, reported).value_or(spec.type.memory_mib);
   }
-  const std::int64_t replicas = number_label(node.labels, "nvidia.com/gpu.replicas").value_or(1);
-  if (replicas > 1 && resource.starts_with("nvidia.com/gpu")) {
+  set_resource(spec.type, resource);
+  return spec;
+}
+
+/// Appends the cards behind the units of a resource.
+void add_cards(const ObjectMeta& node, const NamedAmount& resource, std::int64_t healthy,
+               DeviceSpec card, std::vector<DeviceSpec>& out) {
+  const std::int64_t units = units_per_card(node, resource);
+  if (units > 1) {
     const std::string* const strategy = node.labels.find("nvidia.com/gpu.sharing-strategy");
     const bool mps = strategy != nullptr && *strategy == "mps";
-    spec.device.mode = mps ? DeviceMode::mps : DeviceMode::time_sliced;
-    spec.type.memory_mib /= replicas;
+    if (card.type.profile.empty()) {
+      card.device.mode = mps ? DeviceMode::mps : DeviceMode::time_sliced;
+    }
+    set_attribute(card.type, {.name = std::string(replicas_attribute), .number = units});
   }
-  set_attribute(spec.type, "resource", resource);
-  return spec;
+  const std::int64_t cards = (resource.amount + units - 1) / units;
+  // Which ones are unhealthy is not known here; the last ones stand for them.
+  const std::int64_t sound = healthy >= resource.amount ? cards : healthy / units;
+  for (std::int64_t at = 0; at < cards; ++at) {
+    card.device.health = at < sound ? Health::online : Health::failed;
+    out.push_back(card);
+  }
 }
 
 /// Cards that a vGPU plugin lists one by one in an annotation of the node.
@@ -138,7 +174,7 @@ Result<std::vector<DeviceSpec>> registered(const ObjectMeta& node, std::string_v
                 fmt::format("annotation {}: {}", annotation, cards.error().what),
                 cards.error().hint);
   }
-  for (DeviceSpec& card : *cards) set_attribute(card.type, "resource", resource);
+  for (DeviceSpec& card : *cards) set_resource(card.type, resource);
   return cards;
 }
 
@@ -301,7 +337,64 @@ Result<std::vector<std::string>> add_shares(const ObjectMeta& pod, const PodRequ
   return numbers;
 }
 
+/// What a task that asks for whole units takes of cards that stand for `units` each: one unit of
+/// different cards, or all of one card. False where that is not possible.
+bool share_units(TaskShape& shape, std::int64_t units, bool one_card) {
+  bool shares = false;
+  for (DeviceRequest& request : shape.devices) {
+    if (request.shared()) continue;
+    const std::int64_t count = one_card ? request.count : 1;
+    if (count > units || (one_card && count == 1)) continue;
+    const std::string all = request.where.empty() ? "" : "(" + request.where.text() + ") && ";
+    auto where =
+        AttributeExpression::parse(fmt::format("{}{} == {}", all, replicas_attribute, units));
+    if (!where) continue;
+    request.where = *std::move(where);
+    request.count = one_card ? 1 : request.count;
+    const std::int64_t permille = DeviceRequest::whole * count / units;
+    request.compute_permille = std::max(least_share, static_cast<std::uint16_t>(permille));
+    shares = true;
+  }
+  return shares;
+}
+
+/// What takes cards whole does not take those that several tasks share.
+TaskShape unshared(TaskShape shape) {
+  for (DeviceRequest& request : shape.devices) {
+    if (request.shared() || request.where.empty()) continue;
+    auto where = AttributeExpression::parse(
+        fmt::format("({}) && !({})", request.where.text(), replicas_attribute));
+    if (where) request.where = *std::move(where);
+  }
+  return shape;
+}
+
 }  // namespace
+
+std::int64_t units_of(const DeviceType& type) {
+  const auto at = std::ranges::find(type.attributes, replicas_attribute, &Attribute::name);
+  return at == type.attributes.end() ? 1 : at->number;
+}
+
+std::vector<TaskShape> with_shared_cards(const TaskShape& shape,
+                                         std::span<const DeviceType> shared) {
+  std::set<std::int64_t> met;
+  for (const DeviceType& type : shared) {
+    const bool asked = std::ranges::any_of(shape.devices, [&](const DeviceRequest& request) {
+      return !request.shared() && request.where.matches(type);
+    });
+    if (asked) met.insert(units_of(type));
+  }
+  if (met.empty()) return {shape};
+  std::vector<TaskShape> out{unshared(shape)};
+  for (const std::int64_t units : met) {
+    for (const bool one_card : {false, true}) {
+      TaskShape shares = shape;
+      if (share_units(shares, units, one_card)) out.push_back(std::move(shares));
+    }
+  }
+  return out;
+}
 
 Result<std::vector<DeviceSpec>> devices_of_node(const ObjectMeta& node,
                                                 const ResourceList& capacity,
@@ -321,17 +414,8 @@ Result<std::vector<DeviceSpec>> devices_of_node(const ObjectMeta& node,
     const auto counted = accelerator(catalog, part.name);
     if (!counted) continue;
     taken.push_back(part.name);
-    if (part.amount > limits::devices_per_node) {
-      return fail(Code::limit, fmt::format("offers {} of {}; at most {} devices are supported",
-                                           part.amount, part.name, limits::devices_per_node));
-    }
-    const DeviceSpec unit = unit_of(node, part.name, *counted, catalog);
-    out.insert(out.end(), static_cast<std::size_t>(part.amount), unit);
-    // Which ones are unhealthy is not known here; the last ones stand for them.
-    const std::int64_t healthy = amount_in(allocatable, part.name);
-    for (std::int64_t at = healthy; at < part.amount; ++at) {
-      out[out.size() - static_cast<std::size_t>(at - healthy) - 1].device.health = Health::failed;
-    }
+    add_cards(node, part, amount_in(allocatable, part.name),
+              card_of(node, part.name, *counted, catalog), out);
   }
   if (out.size() > limits::devices_per_node) {
     return fail(Code::limit, fmt::format("has {} devices; at most {} are supported", out.size(),

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -54,6 +55,14 @@ Result<std::vector<Taint>> read_node_taints(Reader& spec);
 Result<std::vector<DeviceSpec>> devices_of_node(const ObjectMeta& node,
                                                 const ResourceList& capacity,
                                                 ResourceList& allocatable, const Catalog* catalog);
+
+/// Units of its resource that a device stands for: 1, or more where tasks share it.
+std::int64_t units_of(const DeviceType& type);
+
+/// The task on cards that nobody shares and, for each number of units that a card of these types
+/// stands for, on such cards. Only the task itself where it asks for none of them.
+std::vector<TaskShape> with_shared_cards(const TaskShape& shape,
+                                         std::span<const DeviceType> shared);
 
 /// Splits what a pod asks for into device requests and scalar resources.
 Result<void> requests_of_pod(const ObjectMeta& pod, const PodRequests& requests,

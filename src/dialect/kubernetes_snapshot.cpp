@@ -33,6 +33,11 @@ std::string role_name(const PodRecord& pod) {
   return "task";
 }
 
+/// Holds a card in the eyes of Kubernetes, while pods with annotations share it.
+bool reserves_a_card(const PodRecord& pod) {
+  return pod.space == "kai-resource-reservation" || pod.space == "runai-reservation";
+}
+
 /// A job as far as it has been read: of a pod only what the job will keep.
 class JobDraft {
  public:
@@ -152,6 +157,7 @@ class SnapshotRead {
       Submission& submission = out_.workload.jobs.emplace_back();
       specs.push_back(std::move(draft).finish(submission, out_.standing.emplace_back()));
     }
+    for (const auto& spec : specs) share_cards(*spec);
     keep_selected_labels(specs);
     for (std::size_t at = 0; at < specs.size(); ++at) {
       out_.workload.jobs[at].spec = std::move(specs[at]);
@@ -168,13 +174,32 @@ class SnapshotRead {
                         object.place().text(),
                         {}});
     }
+    for (const DeviceSpec& device : node.devices) {
+      if (units_of(device.type) == 1) continue;
+      const bool known = std::ranges::find(shared_, device.type) != shared_.end();
+      if (!known) shared_.push_back(device.type);
+    }
     out_.fleet.nodes.push_back(std::move(node));
     return {};
   }
 
+  /// What the tasks take of cards that plugins let several share.
+  void share_cards(JobSpec& spec) const {
+    if (shared_.empty()) return;
+    for (auto& gang : spec.gangs) {
+      GangSpec changed = *gang;
+      for (GroupSpec& group : changed.groups) {
+        for (RoleSpec& role : group.roles) {
+          role.alternatives = with_shared_cards(role.alternatives.front(), shared_);
+        }
+      }
+      gang = std::make_shared<const GangSpec>(std::move(changed));
+    }
+  }
+
   Result<void> take_pod(const Value& object) {
     PodRecord pod = TRY(decode_pod(object, catalog_));
-    if (pod.ended()) return {};
+    if (pod.ended() || reserves_a_card(pod)) return {};
     if (!pod_names_.emplace(pod.space, pod.name).second) {
       return fail(Error{Code::invalid,
                         fmt::format("pod {}/{} appears twice", pod.space, pod.name),
@@ -221,9 +246,64 @@ class SnapshotRead {
   std::map<GroupKey, std::size_t> gangs_;  ///< Rows of `drafts_`.
   std::map<GroupKey, GroupRecord> groups_;
   std::deque<JobDraft> drafts_;
+  std::vector<DeviceType> shared_;  ///< Types of cards that stand for several units, each once.
 };
 
+/// The job without some of its pods; none when nothing is left. `keep` is by pod.
+std::shared_ptr<const JobSpec> without_pods(const JobSpec& spec, const std::vector<bool>& keep) {
+  JobSpec out = spec;
+  std::size_t pod = 0;
+  std::size_t left = 0;
+  for (auto& gang : out.gangs) {
+    GangSpec less = *gang;
+    for (GroupSpec& group : less.groups) {
+      for (RoleSpec& role : group.roles) {
+        const std::uint32_t all = role.count;
+        for (std::uint32_t at = 0; at < all; ++at) role.count -= keep[pod++] ? 0 : 1;
+        role.min = std::min(role.min, role.count);
+        left += role.count;
+      }
+      std::erase_if(group.roles, [](const RoleSpec& role) { return role.count == 0; });
+    }
+    gang = std::make_shared<const GangSpec>(std::move(less));
+  }
+  return left == 0 ? nullptr : std::make_shared<const JobSpec>(std::move(out));
+}
+
 }  // namespace
+
+void set_aside_elsewhere(Snapshot& snapshot) {
+  std::set<std::string_view> known;
+  for (const NodeSpec& node : snapshot.fleet.nodes) known.insert(node.name);
+  std::vector<Submission> jobs;
+  std::vector<Snapshot::Standing> standing;
+  for (std::size_t at = 0; at < snapshot.standing.size(); ++at) {
+    Snapshot::Standing& pods = snapshot.standing[at];
+    Snapshot::Standing kept{.pods = {}, .nodes = {}, .gated = pods.gated};
+    std::vector<bool> keep;
+    for (std::size_t pod = 0; pod < pods.nodes.size(); ++pod) {
+      keep.push_back(pods.nodes[pod].empty() || known.contains(pods.nodes[pod]));
+      if (keep.back()) {
+        kept.pods.push_back(std::move(pods.pods[pod]));
+        kept.nodes.push_back(std::move(pods.nodes[pod]));
+      } else {
+        ++snapshot.elsewhere.pods;
+        snapshot.elsewhere.nodes.insert(std::move(pods.nodes[pod]));
+      }
+    }
+    Submission job = std::move(snapshot.workload.jobs[at]);
+    if (kept.pods.size() < keep.size()) {
+      job.spec = without_pods(*job.spec, keep);
+      if (job.spec == nullptr) continue;
+      job.gpu_milli = gpu_milli_of(*job.spec);
+    }
+    jobs.push_back(std::move(job));
+    standing.push_back(std::move(kept));
+  }
+  snapshot.workload.jobs = std::move(jobs);
+  snapshot.standing = std::move(standing);
+  if (snapshot.elsewhere.pods > 0) snapshot.workload.mix = mix_of(snapshot.workload.jobs);
+}
 
 Result<Snapshot> read_snapshot(Source source, std::string name, const Catalog* catalog,
                                Skipped& skipped) {

@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "dialect/kubernetes.h"
 #include "model/catalog.h"
@@ -79,6 +82,100 @@ TEST(KubernetesSnapshotTest, LeavesOutWhatItMay) {
   const auto twice = read_snapshot(source_of(broken), "live", nullptr, one);
   ASSERT_FALSE(twice.has_value());
   EXPECT_EQ(twice.error().text(), "error: 3:46: node n appears twice\n");
+}
+
+std::string pod(std::string_view name, std::string_view rest) {
+  return R"({"kind": "Pod", "metadata": {"namespace": "a", "name": ")" + std::string(name) + "\"" +
+         std::string(rest) + "}";
+}
+
+Snapshot items(const std::vector<std::string>& objects) {
+  std::string text = "{\"items\": [";
+  for (std::size_t at = 0; at < objects.size(); ++at) text += (at == 0 ? "" : ",") + objects[at];
+  const Catalog catalog = Catalog::builtin().value();
+  Skipped none;
+  auto snapshot = read_snapshot(source_of(text + "]}"), "live", &catalog, none);
+  EXPECT_TRUE(snapshot.has_value()) << snapshot.error().text();
+  return std::move(snapshot).value_or(Snapshot{});
+}
+
+constexpr std::string_view plain_node =
+    R"({"kind": "Node", "metadata": {"name": "n0"}, "status": {"allocatable": {"cpu": "8"}}})";
+
+TEST(KubernetesSnapshotTest, SetsAsideWhatIsBoundElsewhere) {
+  const std::string group =
+      R"(, "annotations": {"scheduling.k8s.io/group-name": "g",
+          "scheduling.volcano.sh/group-min-member": "3"}}, "spec": {"nodeName": ")";
+  const auto cpu = [](int cores) {
+    return R"(", "containers": [{"resources": {"requests": {"cpu": ")" + std::to_string(cores) +
+           R"("}}}]})";
+  };
+  Snapshot snapshot =
+      items({std::string(plain_node), pod("lost", R"(}, "spec": {"nodeName": "gone"})"),
+             pod("here", R"(}, "spec": {"nodeName": "n0"})"), pod("g-0", group + "gone" + cpu(1)),
+             pod("g-1", group + "n0" + cpu(1)), pod("g-2", group + cpu(1)),
+             pod("g-3", group + "old" + cpu(2))});
+  set_aside_elsewhere(snapshot);
+  EXPECT_EQ(snapshot.elsewhere.pods, 3U);
+  EXPECT_EQ(snapshot.elsewhere.nodes, (std::set<std::string>{"gone", "old"}));
+  ASSERT_EQ(snapshot.workload.jobs.size(), 2U);
+  EXPECT_EQ(snapshot.workload.jobs[0].spec->name, "here");
+  EXPECT_EQ(snapshot.standing[1].pods, (std::vector<std::string>{"g-1", "g-2"}));
+  EXPECT_EQ(snapshot.standing[1].nodes, (std::vector<std::string>{"n0", ""}));
+  const auto& roles = snapshot.workload.jobs[1].spec->gangs.at(0)->groups.at(0).roles;
+  ASSERT_EQ(roles.size(), 1U);
+  EXPECT_EQ(roles[0].count, 2U);
+  EXPECT_EQ(roles[0].min, 2U);
+}
+
+TEST(KubernetesSnapshotTest, NothingIsSetAsideWhereAllNodesAreKnown) {
+  Snapshot snapshot = items({std::string(plain_node), pod("a", R"(}, "spec": {"nodeName": "n0"})"),
+                             pod("b", R"(}, "spec": {})")});
+  set_aside_elsewhere(snapshot);
+  EXPECT_EQ(snapshot.elsewhere.pods, 0U);
+  EXPECT_EQ(snapshot.standing.size(), 2U);
+}
+
+TEST(KubernetesSnapshotTest, ReservationsOfSharedCardsAreNoWork) {
+  for (const std::string_view space : {"kai-resource-reservation", "runai-reservation"}) {
+    const Snapshot snapshot = items(
+        {std::string(plain_node), R"({"kind": "Pod", "metadata": {"name": "r", "namespace": ")" +
+                                      std::string(space) + R"("}, "spec": {"nodeName": "n0"}})"});
+    EXPECT_TRUE(snapshot.workload.jobs.empty()) << space;
+  }
+}
+
+TEST(KubernetesSnapshotTest, UnitsOfSharedCardsAreSharesThere) {
+  const std::string node =
+      R"({"kind": "Node", "metadata": {"name": "s", "labels": {"nvidia.com/gpu.replicas": "4",
+          "nvidia.com/gpu.product": "NVIDIA-L4-SHARED"}}, "status": {"allocatable":
+          {"nvidia.com/gpu": "8"}}})";
+  const auto asks = [](int units) {
+    return R"(}, "spec": {"containers": [{"resources": {"limits": {"nvidia.com/gpu": )" +
+           std::to_string(units) + "}}}]}";
+  };
+  const Snapshot snapshot = items({node, pod("one", asks(1)), pod("three", asks(3)),
+                                   pod("five", asks(5)), pod("cpu", R"(}, "spec": {})")});
+  const auto shapes = [&](std::size_t job) {
+    std::vector<std::pair<int, int>> out;  // Devices and ‰ of each.
+    for (const TaskShape& shape :
+         snapshot.workload.jobs[job].spec->gangs.at(0)->groups.at(0).roles.at(0).alternatives) {
+      for (const DeviceRequest& request : shape.devices) {
+        out.emplace_back(request.count, request.compute_permille);
+      }
+    }
+    return out;
+  };
+  using Shapes = std::vector<std::pair<int, int>>;
+  EXPECT_EQ(shapes(0), (Shapes{{1, 1000}, {1, 250}}));
+  EXPECT_EQ(shapes(1), (Shapes{{3, 1000}, {3, 250}, {1, 750}}));
+  EXPECT_EQ(shapes(2), (Shapes{{5, 1000}, {5, 250}}));
+  EXPECT_TRUE(shapes(3).empty());
+  const DeviceType& card = snapshot.fleet.nodes[0].devices[0].type;
+  const auto& alternatives =
+      snapshot.workload.jobs[0].spec->gangs.at(0)->groups.at(0).roles.at(0).alternatives;
+  EXPECT_FALSE(alternatives[0].devices[0].where.matches(card));
+  EXPECT_TRUE(alternatives[1].devices[0].where.matches(card));
 }
 
 TEST(KubernetesSnapshotTest, RefusesOtherDocuments) {

@@ -139,10 +139,39 @@ TEST(KubernetesNodeTest, SlicesAndSharedCards) {
       "{metadata: {name: n, labels: {nvidia.com/gpu.product: NVIDIA-L4-SHARED, "
       "nvidia.com/gpu.replicas: \"4\", nvidia.com/gpu.memory: \"24000\"}}, status: "
       "{allocatable: {nvidia.com/gpu: 4}}}");
-  ASSERT_EQ(sliced.devices.size(), 4U);
+  ASSERT_EQ(sliced.devices.size(), 1U);
   EXPECT_EQ(sliced.devices[0].type.model, "L4");
-  EXPECT_EQ(sliced.devices[0].type.memory_mib, 6000);
+  EXPECT_EQ(sliced.devices[0].type.memory_mib, 24'000);
   EXPECT_EQ(sliced.devices[0].device.mode, DeviceMode::time_sliced);
+  EXPECT_TRUE(AttributeExpression::parse("replicas == 4")->matches(sliced.devices[0].type));
+}
+
+TEST(KubernetesNodeTest, MoreUnitsThanDevicesCanBeArePartsOfCards) {
+  const auto cards = [](std::string_view labels, std::string_view capacity,
+                        std::string_view allocatable) {
+    return node_of("{metadata: {name: n, labels: {" + std::string(labels) +
+                   "}}, status: {capacity: {" + std::string(capacity) + "}, allocatable: {" +
+                   std::string(allocatable) + "}}}")
+        .devices;
+  };
+  const auto sound = [](const std::vector<DeviceSpec>& devices) {
+    return std::ranges::count(devices, Health::online,
+                              [](const DeviceSpec& spec) { return spec.device.health; });
+  };
+  const auto told = cards("nvidia.com/gpu.replicas: \"20\", nvidia.com/gpu.sharing-strategy: mps",
+                          "nvidia.com/gpu: 160", "nvidia.com/gpu: 140");
+  EXPECT_EQ(told.size(), 8U);
+  EXPECT_EQ(sound(told), 7);
+  EXPECT_EQ(told.front().device.mode, DeviceMode::mps);
+  const auto untold = cards("x: y", "nvidia.com/gpu: 300", "nvidia.com/gpu: 300");
+  EXPECT_EQ(untold.size(), 100U);
+  EXPECT_EQ(sound(untold), 100);
+  EXPECT_TRUE(AttributeExpression::parse("replicas == 3")->matches(untold.front().type));
+  EXPECT_EQ(cards("x: y", "nvidia.com/gpu: 128", "nvidia.com/gpu: 128").size(), 128U);
+  const auto slices = cards("nvidia.com/mig-1g.10gb.replicas: \"3\"", "nvidia.com/mig-1g.10gb: 6",
+                            "nvidia.com/mig-1g.10gb: 6, nvidia.com/gpu: 0");
+  EXPECT_EQ(slices.size(), 2U);
+  EXPECT_EQ(slices.front().device.mode, DeviceMode::mig);
 }
 
 TEST(KubernetesNodeTest, UnknownModelsKeepTheirNames) {
@@ -187,8 +216,9 @@ TEST(KubernetesNodeTest, RefusesHostileNodes) {
                 .substr(0, 56),
             "error: 1:66: node n: status.allocatable.memory: \"1e30\" i");
   EXPECT_EQ(
-      refused_node("{metadata: {name: n}, status: {allocatable: {nvidia.com/gpu: 129}}}"),
-      "error: 1:1: node n: offers 129 of nvidia.com/gpu; at most 128 devices are supported\n");
+      refused_node(
+          "{metadata: {name: n}, status: {allocatable: {nvidia.com/gpu: 100, amd.com/gpu: 29}}}"),
+      "error: 1:1: node n: has 129 devices; at most 128 are supported\n");
   EXPECT_EQ(refused_node("{kind: Pod, metadata: {name: n}}"),
             "error: 1:8: kind: expected Node, found \"Pod\"\n");
   EXPECT_EQ(refused_node("{kind: Node}"),

@@ -203,7 +203,7 @@ TEST(TuttiFleetTest, RefusesWrongNumbers) {
   EXPECT_EQ(refused("nodes: [{name: n, gpus: [128xL4, 1xT4]}]"),
             "error: 1:25: nodes[0].gpus: 129 devices on one node; at most 128 are supported\n");
   EXPECT_EQ(refused("nodes: [{name: n, devices: [{model: a, count: 2, island: [1]}]}]"),
-            "error: 1:56: nodes[0].devices[0].island: 1 numbers for 2 devices\n"
+            "error: 1:58: nodes[0].devices[0].island: 1 numbers for 2 devices\n"
             "hint:  one for each device, or a single number for all\n");
   EXPECT_EQ(refused("nodes: [{name: n, devices: [{model: a, parent: 1}]}]"),
             "error: 1:28: nodes[0].devices: parent 1 is none of the 1 devices\n");

@@ -209,5 +209,25 @@ TEST(HeadlineTest, SpeaksOfTheDevicesThatThereAre) {
   EXPECT_THAT(table, testing::Not(HasSubstr("GPU")));
 }
 
+TEST(HeadlineTest, NoGainIsMadeLarger) {
+  RunSummary now{.policy = "present"};
+  now.snapshot = SnapshotResult{.gpus_allocated = 1, .pending = 2};
+  RunSummary then{.policy = "pack"};
+  then.snapshot = now.snapshot;
+  const auto more = [&](double gpus) {
+    then.snapshot->gpus_allocated = 1 + gpus;
+    const std::string all = headline({now, then}, 99);
+    return all.substr(0, all.find(" more of"));
+  };
+  EXPECT_EQ(more(0.5), "With pack, 0.5");
+  EXPECT_EQ(more(0.3), "With pack, 0.3");
+  EXPECT_EQ(more(1.99), "With pack, 1.9");
+  EXPECT_EQ(more(3), "With pack, 3");
+  EXPECT_EQ(more(12.9), "With pack, 12");
+  EXPECT_THAT(more(0.09), HasSubstr("No policy here would do better"));
+  EXPECT_THAT(headline({with("b", 0), with("a", 0.5)}, 100), HasSubstr("With b, 0.5 more"));
+  EXPECT_THAT(headline({with("b", 0), with("a", 0.05)}, 100), HasSubstr("any of the 2 policies"));
+}
+
 }  // namespace
 }  // namespace tutti

@@ -143,6 +143,14 @@ struct Devices {
   std::string text() const { return fmt::format("{} {}s", grouped(count), word); }
 };
 
+/// A gain, never more than there is: 0.59 as "0.5", 12.9 as "12".
+std::string gained(double number) {
+  constexpr double inexact = 1e-6;  // A sum of thousandths may be a little less than it is.
+  const double tenths = std::floor(number * 10 + inexact);
+  if (tenths >= 100 || std::fmod(tenths, 10) == 0) return grouped(std::floor(tenths / 10));
+  return fmt::format("{:.1f}", tenths / 10);
+}
+
 /// A policy's figure, averaged over the workloads.
 struct Standing {
   std::string_view policy;
@@ -195,7 +203,11 @@ std::string fill_headline(const std::vector<RunSummary>& runs, const Devices& gp
                                ? "when work for all of them has arrived"
                                : fmt::format("when work for {} % of them has arrived", mark);
   const Standing& best = all.front();
-  const auto gain = [&](const Standing& other) { return std::round(best.figure - other.figure); };
+  // A mean is rounded, but nothing becomes one.
+  const auto gain = [&](const Standing& other) {
+    const double exact = best.figure - other.figure;
+    return exact < 10 ? std::floor(exact * 10) / 10 : std::round(exact);
+  };
   if (all.size() == 1 || gain(all.back()) == 0) {
     const std::string who = all.size() == 1 ? std::string(best.policy)
                                             : fmt::format("any of the {} policies", all.size());
@@ -206,16 +218,16 @@ std::string fill_headline(const std::vector<RunSummary>& runs, const Devices& gp
     return fmt::format(
         "{}With {}, {} more of your {} would be in use than with {} {}; {} is "
         "as good.",
-        start, best.policy, grouped(gain(all.back())), gpus.text(), all.back().policy, when,
+        start, best.policy, gained(gain(all.back())), gpus.text(), all.back().policy, when,
         all[1].policy);
   }
   const double next = gain(all[1]);
   const double most = gain(all.back());
   std::string out = fmt::format("{}With {}, {} more of your {} would be in use than with {}", start,
-                                best.policy, grouped(next), gpus.text(),
+                                best.policy, gained(next), gpus.text(),
                                 all.size() > 2 && next == most ? "any other" : all[1].policy);
   if (next != most)
-    out += fmt::format(" and {} more than with {}", grouped(most), all.back().policy);
+    out += fmt::format(" and {} more than with {}", gained(most), all.back().policy);
   return out + " " + when + ".";
 }
 
@@ -283,7 +295,7 @@ std::string snapshot_headline(const std::vector<RunSummary>& runs, const Devices
   if (now == nullptr || best == nullptr) {
     const RunSummary& only = runs.front();
     return fmt::format("With {}, {} of your {} are allocated.", only.policy,
-                       grouped(only.snapshot->gpus_allocated), gpus.text());
+                       gained(only.snapshot->gpus_allocated), gpus.text());
   }
   const SnapshotResult& a = *best->snapshot;
   const SnapshotResult& b = *now->snapshot;
@@ -291,11 +303,12 @@ std::string snapshot_headline(const std::vector<RunSummary>& runs, const Devices
       a.running_unplaced == 0
           ? ""
           : fmt::format(", but {} running pods would find no place", a.running_unplaced);
-  if (const double gain = std::round(a.gpus_allocated - b.gpus_allocated); gain > 0) {
+  if (const std::string gain = gained(a.gpus_allocated - b.gpus_allocated);
+      a.gpus_allocated > b.gpus_allocated && gain != "0") {
     return fmt::format(
         "With {}, {} more of your {} would be in use than at present, if all pods were placed "
         "anew: {} of {} waiting ones would start{}.",
-        best->policy, grouped(gain), gpus.text(), a.pending_started, a.pending, lost);
+        best->policy, gain, gpus.text(), a.pending_started, a.pending, lost);
   }
   if (a.pending_started > b.pending_started) {
     return fmt::format(
@@ -312,7 +325,7 @@ std::string snapshot_headline(const std::vector<RunSummary>& runs, const Devices
   return fmt::format(
       "No policy here would do better than the present placement, with {} of your "
       "{} allocated.",
-      grouped(b.gpus_allocated), gpus.text());
+      gained(b.gpus_allocated), gpus.text());
 }
 
 }  // namespace

@@ -399,7 +399,10 @@ Result<Snapshot> load_snapshot(const std::string& path, const Catalog& catalog, 
   const SkippedIn here(skipped, path);
   if (opened.format != FileFormat::kubernetes) return wrong_format(opened, "Kubernetes dump");
   Snapshot snapshot = TRY(snapshot_of(opened, catalog, skipped));
-  return complete(TRY(complete(std::move(snapshot), path, Wanted::nodes)), path, Wanted::pods);
+  snapshot =
+      TRY(complete(TRY(complete(std::move(snapshot), path, Wanted::nodes)), path, Wanted::pods));
+  set_aside_elsewhere(snapshot);
+  return snapshot;
 }
 
 Result<PolicyRecipe> load_policy(const std::string& name_or_path) {

@@ -71,12 +71,17 @@ std::uint32_t free_percent(const State& state, NodeIndex node, Lane lane) {
                                     static_cast<double>(capacity));
 }
 
-std::uint32_t free_permille(const State& state, std::uint32_t row) {
-  const std::uint16_t used = state.usage().used_permille(row);
-  return DeviceRequest::whole - std::min(used, DeviceRequest::whole);
-}
-
 }  // namespace
+
+std::uint32_t free_permille(const State& state, std::uint32_t row) {
+  const std::int64_t memory =
+      state.fleet().types()[state.fleet().device_type(row).value()].memory_mib;
+  const std::int64_t of_memory =
+      memory > 0 ? std::int64_t{state.usage().used_mib(row)} * DeviceRequest::whole / memory : 0;
+  const std::int64_t used = std::max<std::int64_t>(state.usage().used_permille(row), of_memory);
+  return static_cast<std::uint32_t>(
+      std::clamp<std::int64_t>(DeviceRequest::whole - used, 0, DeviceRequest::whole));
+}
 
 std::int64_t gpu_milli_of(const FleetFile& fleet) {
   std::int64_t sum = 0;
@@ -152,7 +157,8 @@ std::vector<Report::Left> left_by_model(const State& state) {
     for (std::uint32_t row = fleet.device_begin(node); row < fleet.device_end(node); ++row) {
       Report::Left& left = models[fleet.types()[fleet.device_type(row).value()].model];
       ++left.gpus;
-      if (fleet.open(node)) left.unallocated += free_permille(state, row) / 1000.0;
+      if (fleet.open(node) && fleet.offered(row))
+        left.unallocated += free_permille(state, row) / 1000.0;
     }
   }
   std::vector<Report::Left> out;

@@ -28,7 +28,10 @@ Result<std::vector<Event>> fleet_events(const FleetFile& fleet, const Workload& 
 
 Report::Fleet describe_fleet(const FleetFile& fleet);
 
-/// Sorted by model. Nodes that take no work leave nothing.
+/// What of a device nobody holds: of its compute or of its memory, whichever is less.
+std::uint32_t free_permille(const State& state, std::uint32_t row);
+
+/// Sorted by model. Nodes and devices that take no work leave nothing.
 std::vector<Report::Left> left_by_model(const State& state);
 
 /// In the order of the fleet's file. REQUIRES: the state has all of its nodes.

@@ -24,6 +24,24 @@ nodes:
   EXPECT_EQ(left[0].unallocated, 2);
 }
 
+TEST(FleetViewTest, BrokenAndDividedCardsLeaveNothing) {
+  State state;
+  for (const NodeSpec& node : fleet(R"(
+nodes:
+  - name: a
+    devices:
+      - {model: X, health: failed}
+      - {model: X, memory: 10Gi}
+      - {model: X, count: 2, memory: 5Gi, parent: 1}
+)")
+                                  .nodes) {
+    state.apply(NodeReported{node}, Instant{});
+  }
+  const std::vector<Report::Left> left = left_by_model(state);
+  EXPECT_EQ(left[0].gpus, 4U);
+  EXPECT_EQ(left[0].unallocated, 2);
+}
+
 TEST(FleetViewTest, OneDeviceOfAnotherKindMakesThemAccelerators) {
   FleetFile file = fleet("nodes: [{name: a, cpu: 8, gpus: 2xT4}, {name: b, cpu: 8}]");
   EXPECT_TRUE(describe_fleet(file).all_gpus);

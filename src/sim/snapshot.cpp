@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -105,17 +106,27 @@ class Recorded {
       const auto node = state_.fleet().find(nodes[ordinal]);
       if (nodes[ordinal].empty() || !node) continue;
       const TaskId id{JobId(job), ordinal};
-      const ShapeIndex shape = state_.tasks()[state_.find(id)].shape;
-      Action action{.task = id, .attempt = 1, .shape = shape, .node = *node, .devices = {}};
-      if (!guess_devices(state_, state_.shape(shape), *node, action.devices)) continue;
-      state_.apply(PlanDecided{{action}}, Instant{});
-      plan.actions.push_back(action);
+      const auto action = guess(id, *node);
+      if (!action) continue;
+      state_.apply(PlanDecided{{*action}}, Instant{});
+      plan.actions.push_back(*action);
     }
     return plan;
   }
   const State& state() const { return state_; }
 
  private:
+  /// The first alternative of which the node has the devices.
+  std::optional<Action> guess(const TaskId& id, NodeIndex node) const {
+    const Task& task = state_.tasks()[state_.find(id)];
+    const GangShape& gang = state_.gang_shape(state_.gangs()[task.gang].shape);
+    for (const ShapeIndex shape : gang.roles[task.role].alternatives) {
+      Action action{.task = id, .attempt = 1, .shape = shape, .node = node, .devices = {}};
+      if (guess_devices(state_, state_.shape(shape), node, action.devices)) return action;
+    }
+    return std::nullopt;
+  }
+
   const Snapshot& snapshot_;
   State state_;
 };
@@ -155,20 +166,23 @@ void count_room(const State& state, SnapshotResult& result) {
 
 SnapshotResult figures(const Snapshot& snapshot, const Order& order, const State& state, bool map) {
   SnapshotResult result;
-  for (const auto* jobs : {&order.pinned, &order.running}) {
+  for (const auto* jobs : {&order.pinned, &order.running, &order.waiting}) {
     for (const std::size_t job : *jobs) {
+      // Of a gang that partly runs, places go to what runs first.
       const std::uint32_t pods = bound(snapshot.standing[job]);
+      const std::uint32_t placed = placed_pods(state, job);
       result.running += pods;
-      result.running_unplaced += pods - std::min(pods, placed_pods(state, job));
+      result.running_unplaced += pods - std::min(pods, placed);
+      result.pending_started += placed - std::min(pods, placed);
+      const auto all = static_cast<std::uint32_t>(snapshot.standing[job].pods.size());
+      if (!snapshot.standing[job].gated) result.pending += all - pods;
     }
   }
-  for (const std::size_t job : order.waiting) {
-    result.pending += static_cast<std::uint32_t>(snapshot.standing[job].pods.size());
-    result.pending_started += placed_pods(state, job);
-  }
+  std::int64_t permille = 0;
   for (std::uint32_t row = 0; row < state.fleet().device_count(); ++row) {
-    result.gpus_allocated += state.usage().used_permille(row) / 1000.0;
+    permille += DeviceRequest::whole - free_permille(state, row);
   }
+  result.gpus_allocated = static_cast<double>(permille) / 1000;
   count_room(state, result);
   result.left_by_model = left_by_model(state);
   if (map) result.map = node_map(snapshot.fleet, state);

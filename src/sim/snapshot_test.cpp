@@ -110,6 +110,75 @@ TEST(SnapshotTest, AnUnknownNodeIsNoPlace) {
   EXPECT_EQ(under(live, "pack").running_unplaced, 0U);
 }
 
+TEST(SnapshotTest, WhatIsBoundElsewhereIsNotPlacedHere) {
+  Snapshot live = dump({node("n0"), pod("lost", 8, "gone", 1), pod("waits", 8, "", 2)});
+  set_aside_elsewhere(live);
+  const SnapshotResult packed = under(live, "pack");
+  EXPECT_EQ(packed.running, 0U);
+  EXPECT_EQ(packed.pending_started, 1U);
+  EXPECT_EQ(packed.gpus_allocated, 8);
+}
+
+/// A pod with annotations of its own in place of requests for cards.
+std::string annotated(std::string_view name, std::string_view space, std::string_view annotations,
+                      std::string_view spec) {
+  return R"({"kind": "Pod", "metadata": {"name": ")" + std::string(name) + R"(", "namespace": ")" +
+         std::string(space) + R"(", "annotations": {)" + std::string(annotations) +
+         R"(}}, "spec": {)" + std::string(spec) +
+         R"("containers": [{"resources": {"limits": {"cpu": "1"}}}]}})";
+}
+
+TEST(SnapshotTest, AReservedCardIsCountedOnce) {
+  std::string reservation = pod("r", 1, "n0", 1);
+  reservation.replace(reservation.find("\"x\""), 3, "\"kai-resource-reservation\"");
+  const std::string bound = R"("nodeName": "n0", )";
+  const Snapshot live =
+      dump({node("n0"), reservation, annotated("a", "x", R"("gpu-fraction": "0.5")", bound),
+            annotated("b", "x", R"("gpu-fraction": "0.25")", bound)});
+  EXPECT_EQ(under(live, "present").gpus_allocated, 0.75);
+  EXPECT_EQ(under(live, "present").running, 2U);
+  EXPECT_EQ(under(live, "pack").gpus_allocated, 0.75);
+}
+
+TEST(SnapshotTest, MemoryAloneIsAllocatedToo) {
+  const Snapshot live = dump({node("n0"), R"({"kind": "Pod", "metadata": {"name": "m"},
+      "spec": {"nodeName": "n0", "containers": [{"resources": {"limits":
+      {"nvidia.com/gpu": 1, "nvidia.com/gpumem-percentage": 40}}}]}})"});
+  EXPECT_EQ(under(live, "present").gpus_allocated, 0.4);
+}
+
+TEST(SnapshotTest, WhatWaitsOfAGangThatPartlyRunsIsPending) {
+  const auto member = [](std::string_view name, std::string_view where) {
+    std::string text = pod(name, 8, where, 1);
+    const std::string group = R"(, "annotations": {"scheduling.k8s.io/group-name": "g",
+        "scheduling.volcano.sh/group-min-member": "1"}}, "spec")";
+    return text.replace(text.find("}, \"spec\""), 9, group);
+  };
+  const Snapshot live =
+      dump({node("n0"), node("n1"), member("g0", "n0"), member("g1", ""), member("g2", "")});
+  const SnapshotResult now = under(live, "present");
+  EXPECT_EQ(now.running, 1U);
+  EXPECT_EQ(now.pending, 2U);
+  EXPECT_EQ(now.pending_started, 0U);
+  const SnapshotResult packed = under(live, "pack");
+  EXPECT_EQ(packed.running_unplaced, 0U);
+  EXPECT_EQ(packed.pending, 2U);
+  EXPECT_EQ(packed.pending_started, 1U);
+}
+
+TEST(SnapshotTest, TasksShareTimeSlicedCards) {
+  const std::string sliced =
+      R"({"kind": "Node", "metadata": {"name": "n0", "labels": {"nvidia.com/gpu.replicas": "80"}},
+          "status": {"allocatable": {"cpu": "64", "memory": "256Gi", "nvidia.com/gpu": "160"}}})";
+  const Snapshot live = dump({sliced, pod("a", 1, "n0", 1), pod("b", 2, "n0", 2),
+                              pod("c", 40, "n0", 3), pod("w", 2, "", 4)});
+  const SnapshotResult now = under(live, "present");
+  EXPECT_EQ(now.running_unplaced, 0U);
+  EXPECT_NEAR(now.gpus_allocated, 0.012 + 2 * 0.012 + 0.5, 1e-9);
+  EXPECT_EQ(now.map->device_free_permille.size(), 2U);
+  EXPECT_EQ(under(live, "pack").pending_started, 1U);
+}
+
 TEST(SnapshotTest, AnEmptyClusterIsNoError) {
   const SnapshotResult now = under(dump({node("n0")}), "present");
   EXPECT_EQ(now.free_whole_nodes, 1U);
