@@ -20,6 +20,17 @@ void add_amount(std::vector<NamedAmount>& capacity, const std::string& name, std
   }
 }
 
+/// Slices stand for themselves, without the card that they were cut from.
+void forget_cards(std::vector<DeviceSpec>& devices) {
+  std::vector<bool> cut(devices.size());
+  for (const DeviceSpec& device : devices) {
+    if (device.device.parent < cut.size()) cut[device.device.parent] = true;
+  }
+  std::size_t at = 0;
+  std::erase_if(devices, [&](const DeviceSpec&) { return cut[at++]; });
+  for (DeviceSpec& device : devices) device.device.parent = Device::no_parent;
+}
+
 /// A node that is described so that tasks can be put on it one by one.
 class Ideal {
  public:
@@ -27,6 +38,7 @@ class Ideal {
     spec_.taints.clear();
     spec_.cordoned = false;
     std::ranges::sort(spec_.capacity, {}, &NamedAmount::name);
+    forget_cards(spec_.devices);
     for (DeviceSpec& device : spec_.devices) device.device.health = Health::online;
     had_ = spec_.capacity;
     for (NamedAmount& part : spec_.capacity) part.amount = 0;

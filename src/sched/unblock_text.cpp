@@ -13,7 +13,10 @@ std::string text_of(const NodeSpec& spec) {
     add(amount_text(part.name, part.amount));
   }
   std::map<std::string, unsigned> devices;
-  for (const DeviceSpec& device : spec.devices) ++devices[device.type.model];
+  for (const DeviceSpec& device : spec.devices) {
+    const std::string& profile = device.type.profile;
+    ++devices[device.type.model + (profile.empty() ? "" : " " + profile)];
+  }
   for (const auto& [model, count] : devices) add(std::to_string(count) + " x " + model);
   for (const StackVersion& version : spec.stack) add(version.name + " " + version.version);
   for (const Label& label : spec.labels.all()) add(label.key + "=" + label.value);

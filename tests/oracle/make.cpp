@@ -87,6 +87,11 @@ class Maker {
       if (odd(broken, 100)) device.device.health = static_cast<Health>(1 + below(3));
       out.devices.push_back(device);
     }
+    if (devices > 2 && chance(200)) {  // Slices of the last card.
+      for (unsigned slice = 0; slice + 1 < devices; slice += 2) {
+        out.devices[slice].device.parent = static_cast<std::uint8_t>(devices - 1);
+      }
+    }
     if (!chance(150)) out.labels.set("rack", "r" + std::to_string(below(3)));
     if (!chance(150)) out.labels.set("zone", "z" + std::to_string(at / 3));
     if (chance(300)) out.labels.set("gen", std::to_string(below(4)));

@@ -35,6 +35,9 @@ std::string text_of(const NodeSpec& node) {
   for (const DeviceSpec& device : node.devices) {
     out += " [" + device.type.model + std::to_string(device.type.memory_mib) + " island " +
            std::to_string(device.device.island) + " numa " + std::to_string(device.device.numa);
+    if (device.device.parent != Device::no_parent) {
+      out += " of " + std::to_string(device.device.parent);
+    }
     if (device.device.health != Health::online) {
       out += " " + std::string(to_text(device.device.health));
     }

@@ -149,8 +149,14 @@ Used used(const World& world, std::size_t node, unsigned ordinal) {
   return sum;
 }
 
+/// A card that was cut is no device to have, and its slices are as healthy as it is.
 bool healthy(const NodeSpec& node, unsigned ordinal) {
-  return node.devices[ordinal].device.health == Health::online;
+  const Device& device = node.devices[ordinal].device;
+  const bool cut = std::ranges::any_of(
+      node.devices, [&](const DeviceSpec& other) { return other.device.parent == ordinal; });
+  const bool card = device.parent == Device::no_parent ||
+                    node.devices[device.parent].device.health == Health::online;
+  return device.health == Health::online && !cut && card;
 }
 
 /// Devices that could serve the request now, each for itself.
