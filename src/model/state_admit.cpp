@@ -1,5 +1,6 @@
 /// What State accepts from people: checked before it is journaled, so that apply cannot fail.
 #include <algorithm>
+#include <set>
 
 #include "base/limits.h"
 #include "model/state.h"
@@ -132,6 +133,44 @@ Result<void> known_node(const State& state, const std::string& name) {
   return fail(Code::not_found, "no node " + quoted(name));
 }
 
+/// Is the action one that State can carry out, the earlier ones of its plan aside?
+std::string wrong_with(const State& state, const Action& action) {
+  const TaskIndex index = state.find(action.task);
+  if (!index.valid()) return "which is unknown";
+  const Task& task = state.tasks()[index];
+  if (action.kind == ActionKind::evict) {
+    const bool may_stop = holds(task.phase) && task.phase != TaskPhase::stopping;
+    return may_stop && task.attempt == action.attempt ? "" : "which does not run so";
+  }
+  if (task.phase != TaskPhase::pending) return "which does not wait";
+  if (action.attempt != task.attempt + 1) return "but that is not its next attempt";
+  const GangShape& gang = state.gang_shape(state.gangs()[task.gang].shape);
+  const std::vector<ShapeIndex>& alternatives = gang.roles[task.role].alternatives;
+  if (std::ranges::find(alternatives, action.shape) == alternatives.end()) {
+    return "but not by one of its alternatives";
+  }
+  if (!action.node.valid() || action.node.value() >= state.fleet().size()) return "but on no node";
+  bool there = true;
+  const std::size_t devices = state.fleet().devices(action.node).size();
+  action.devices.each([&](unsigned ordinal) { there &= ordinal < devices; });
+  return there ? "" : "but on devices that its node does not have";
+}
+
+/// A plan comes from a cycle or from a journal; the latter may have been tampered with.
+Result<void> check_plan(const State& state, const PlanDecided& plan) {
+  std::set<TaskId> seen;
+  for (const Action& action : plan.actions) {
+    if (action.kind != ActionKind::place && action.kind != ActionKind::evict) continue;
+    std::string wrong = wrong_with(state, action);
+    if (wrong.empty() && !seen.insert(action.task).second) wrong = "for the second time";
+    if (wrong.empty()) continue;
+    const std::string verb = action.kind == ActionKind::place ? "places" : "stops";
+    return fail(Code::conflict,
+                "a plan " + verb + " task " + to_string(action.task) + ", " + wrong);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> State::admissible(const Event& event) const {
@@ -142,6 +181,7 @@ Result<void> State::admissible(const Event& event) const {
     return check_job(*this, *submitted);
   }
   if (const auto* set = std::get_if<QueueSet>(&event)) return check_queue(set->queue);
+  if (const auto* plan = std::get_if<PlanDecided>(&event)) return check_plan(*this, *plan);
   if (const auto* mix = std::get_if<MixSet>(&event)) {
     for (const MixSet::Entry& entry : mix->entries) TRY(check_shape("the mix", entry.shape));
     return {};

@@ -106,5 +106,33 @@ TEST_F(StateTest, QueuesMixesAndNodesAreChecked) {
   EXPECT_THAT(refusal(DeviceHealthChanged{"n0", 2}), HasSubstr("no device 2"));
 }
 
+TEST_F(StateTest, PlansAreCheckedBeforeTheyCount) {
+  const JobId id = submit();
+  const auto with = [&](auto&& change) {
+    Action action = placement({id, 0}, 0, {0});
+    change(action);
+    return refusal(PlanDecided{{action}});
+  };
+  const std::string start = "a plan places task " + to_string(TaskId{id, 0}) + ", ";
+  EXPECT_EQ(with([](Action&) {}), "");
+  EXPECT_EQ(with([](Action& action) { ++action.attempt; }),
+            start + "but that is not its next attempt");
+  EXPECT_EQ(with([](Action& action) { action.shape = ShapeIndex(7); }),
+            start + "but not by one of its alternatives");
+  EXPECT_EQ(with([](Action& action) { action.node = NodeIndex(2); }), start + "but on no node");
+  EXPECT_EQ(with([](Action& action) { action.devices.add(2); }),
+            start + "but on devices that its node does not have");
+  EXPECT_THAT(with([](Action& action) { action.task.ordinal = 9; }), HasSubstr("is unknown"));
+  const Action action = placement({id, 0}, 0, {0});
+  EXPECT_EQ(refusal(PlanDecided{{action, action}}), start + "for the second time");
+  Action stop{.kind = ActionKind::evict, .task = {id, 0}, .attempt = 1};
+  EXPECT_THAT(refusal(PlanDecided{{stop}}), HasSubstr("does not run so"));
+  apply(PlanDecided{{action}});
+  EXPECT_EQ(refusal(PlanDecided{{action}}), start + "which does not wait");
+  EXPECT_EQ(refusal(PlanDecided{{stop}}), "");
+  stop.attempt = 2;
+  EXPECT_THAT(refusal(PlanDecided{{stop}}), HasSubstr("does not run so"));
+}
+
 }  // namespace
 }  // namespace tutti::test

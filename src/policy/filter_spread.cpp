@@ -43,7 +43,7 @@ class SpreadFilter final : public Filter {
     if (!node.present) return false;
     // A node without the key of another spread can never be its place, nor a cordoned one now.
     for (const Spread& each : task.spec().spreads) {
-      if (each.required && domain_name(node, each.topology_key).empty()) return false;
+      if (each.required && !domain_name(node, each.topology_key)) return false;
     }
     if (spread.honor_node_affinity && !selects(task.spec(), node)) return false;
     return !spread.honor_node_taints || (!node.cordoned && untolerated(task.spec(), node) < 0);

@@ -1,6 +1,7 @@
 /// Preferred: what a task would like, beside what it needs: nodes, the company of other tasks, even
 /// spread, and no taint that asks to be left alone.
 #include <map>
+#include <optional>
 
 #include "policy/eligible.h"
 #include "policy/makers.h"
@@ -28,11 +29,18 @@ DomainCounts count_by_domain(const View& view, std::string_view key, const Selec
   DomainCounts counts;
   for (std::size_t at = 0; at < view.fleet().size(); ++at) {
     const NodeIndex node(at);
-    const std::string_view domain = domain_name(view.fleet().node(node), key);
-    if (domain.empty()) continue;
-    counts[domain] += matching_on(view, node, tasks, namespaces, owner);
+    const auto domain = domain_name(view.fleet().node(node), key);
+    if (domain) counts[*domain] += matching_on(view, node, tasks, namespaces, owner);
   }
   return counts;
+}
+
+/// Matching tasks in the domain of the node; none where it is in no domain.
+std::optional<std::uint32_t> count_around(const DomainCounts& counts, const Node& node,
+                                          std::string_view key) {
+  const auto domain = domain_name(node, key);
+  const auto found = domain ? counts.find(*domain) : counts.end();
+  return found == counts.end() ? std::nullopt : std::optional(found->second);
 }
 
 class Preferred final : public Score {
@@ -95,19 +103,17 @@ class Preferred final : public Score {
     if (unwelcome(task, node) > 0) sum -= taint_weight;
     std::size_t next = 0;
     for (const TaskAffinity& term : task.affinities) {
-      const auto found = counts[next].find(domain_name(node, term.topology_key));
-      if (found != counts[next].end() && found->second > 0)
-        sum += term.anti ? -term.weight : term.weight;
-      ++next;
+      const auto near = count_around(counts[next++], node, term.topology_key);
+      if (near.value_or(0) > 0) sum += term.anti ? -term.weight : term.weight;
     }
     for (const Spread& spread : task.spreads) {
       const DomainCounts& domains = counts[next++];
       if (spread.required || domains.empty()) continue;
       std::uint32_t most = 0;
       for (const auto& [domain, number] : domains) most = std::max(most, number);
-      const auto found = domains.find(domain_name(node, spread.topology_key));
-      if (found == domains.end() || most == 0) continue;
-      sum += spread_weight * (most - found->second) / most;
+      const auto near = count_around(domains, node, spread.topology_key);
+      if (!near || most == 0) continue;
+      sum += spread_weight * (most - *near) / most;
     }
     return sum;
   }

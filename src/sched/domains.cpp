@@ -4,11 +4,12 @@
 
 namespace tutti {
 
-std::string_view domain_name(const Node& node, std::string_view level) {
+std::optional<std::string_view> domain_name(const Node& node, std::string_view level) {
   if (level == "host") return node.name;
   const std::string* label = node.labels.find(level);
   if (label != nullptr) return *label;
-  return level == "kubernetes.io/hostname" ? std::string_view(node.name) : std::string_view();
+  if (level == "kubernetes.io/hostname") return node.name;
+  return std::nullopt;
 }
 
 Domains Domains::of(const Fleet& fleet, std::string_view level) {
@@ -17,11 +18,11 @@ Domains Domains::of(const Fleet& fleet, std::string_view level) {
   std::map<std::string_view, DomainIndex> known;
   for (std::size_t at = 0; at < fleet.size(); ++at) {
     const NodeIndex node(at);
-    const std::string_view name = domain_name(fleet.node(node), level);
-    if (name.empty()) continue;
-    const auto [entry, fresh] = known.try_emplace(name, DomainIndex(domains.names.size()));
+    const auto name = domain_name(fleet.node(node), level);
+    if (!name) continue;
+    const auto [entry, fresh] = known.try_emplace(*name, DomainIndex(domains.names.size()));
     if (fresh) {
-      domains.names.emplace_back(name);
+      domains.names.emplace_back(*name);
       domains.members.emplace_back();
     }
     domains.of_node[at] = entry->second;

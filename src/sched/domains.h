@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,8 +18,8 @@ namespace tutti {
 
 using DomainIndex = Index<struct DomainTag>;
 
-/// The value that places a node in a domain of the level; empty when it is in none.
-std::string_view domain_name(const Node& node, std::string_view level);
+/// The value that places a node in a domain of the level, or none. An empty value is one too.
+std::optional<std::string_view> domain_name(const Node& node, std::string_view level);
 
 struct Domains {
   std::string level;

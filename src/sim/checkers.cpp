@@ -1,5 +1,6 @@
 #include "sim/checkers.h"
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -52,11 +53,11 @@ std::string check_gangs(const State& state) {
   return {};
 }
 
-/// The value by which nodes of the level are near each other; empty where it has none.
-std::string_view place_of(const Node& node, const std::string& level) {
+/// The value by which nodes of the level are near each other.
+std::optional<std::string_view> place_of(const Node& node, const std::string& level) {
   if (level == "host") return node.name;
   const std::string* const value = node.labels.find(level);
-  return value == nullptr ? std::string_view() : *value;
+  return value == nullptr ? std::nullopt : std::optional<std::string_view>(*value);
 }
 
 /// What the tasks of some roles hold lies in one place of the level that they must share.
@@ -71,8 +72,8 @@ std::string check_near(const State& state, const Gang& gang, const Closeness& wa
       if (first == nullptr) first = &task;
       const Node& node = state.fleet().node(task.node);
       const Node& other = state.fleet().node(first->node);
-      const std::string_view place = place_of(node, wanted.level);
-      if (!place.empty() && place == place_of(other, wanted.level)) continue;
+      const auto place = place_of(node, wanted.level);
+      if (place && place == place_of(other, wanted.level)) continue;
       return "job " + to_string(state.jobs()[gang.job].id) + " must be together within \"" +
              wanted.level + "\", and stands apart on " + other.name + " and " + node.name;
     }
