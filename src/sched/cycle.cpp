@@ -17,7 +17,10 @@ void repair(Txn& txn, GangIndex index) {
   if (!state.jobs()[gang.job].cancelled) {
     if (whole(state, index)) return;
     const Txn::Mark mark = txn.mark();
-    if (place_gang(txn, index)) return txn.took(RarePath::gang_mended);
+    if (place_gang(txn, index)) {
+      txn.keep(mark);
+      return txn.took(RarePath::gang_mended);
+    }
     txn.rollback(mark);
   }
   txn.took(state.jobs()[gang.job].cancelled ? RarePath::rest_stopped : RarePath::gang_given_up);
@@ -44,6 +47,7 @@ Decision decide(Txn& txn, GangIndex index) {
   decision.search_limit = placing.search_limit;
   if (placing && txn.mark() > mark) {
     decision.outcome = Outcome::placed;
+    txn.keep(mark);
     if (state.gangs()[index].holding > 0) txn.took(RarePath::gang_grew);
   } else {
     txn.rollback(mark);  // All of the gang, or none of it.

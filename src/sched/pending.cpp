@@ -101,6 +101,7 @@ void Pending::begin(const State& state) {
   }
   awake_.clear();
   std::ranges::make_heap(heap_, [this](auto a, auto b) { return before(b, a); });
+  passing_ = false;
 }
 
 GangIndex Pending::next() {
@@ -108,7 +109,9 @@ GangIndex Pending::next() {
   std::ranges::pop_heap(heap_, [this](auto a, auto b) { return before(b, a); });
   current_ = heap_.back();
   heap_.pop_back();
-  return buckets_[current_].entries[buckets_[current_].head].gang;
+  turn_ = buckets_[current_].entries[buckets_[current_].head];
+  passing_ = true;
+  return turn_.gang;
 }
 
 void Pending::placed(const State& state) {
@@ -118,24 +121,46 @@ void Pending::placed(const State& state) {
     bucket.awake = false;
     return;
   }
-  heap_.push_back(current_);
-  std::ranges::push_heap(heap_, [this](auto a, auto b) { return before(b, a); });
+  push(current_);
 }
 
 void Pending::finish() {
   awake_.insert(awake_.end(), heap_.begin(), heap_.end());
   heap_.clear();
+  passing_ = false;
 }
 
 void Pending::awaits_company(std::span<const ShapeIndex> classes) {
   for (const ShapeIndex each : classes) awaiting_.emplace(each, current_);
 }
 
-void Pending::company_changed(ShapeIndex of_class) {
+void Pending::company_changed(const State& state, ShapeIndex of_class) {
   const auto first = awaiting_.lower_bound({of_class, 0});
   auto last = first;
-  for (; last != awaiting_.end() && last->first == of_class; ++last) wake_bucket(last->second);
+  for (; last != awaiting_.end() && last->first == of_class; ++last) {
+    Bucket& bucket = buckets_[last->second];
+    if (bucket.awake) continue;
+    if (!trim(state, bucket)) continue;
+    if (passing_ && still_to_come(last->second)) {
+      bucket.awake = true;
+      push(last->second);
+    } else {
+      wake_bucket(last->second);
+    }
+  }
   awaiting_.erase(first, last);
+}
+
+bool Pending::still_to_come(std::uint32_t number) const {
+  const Bucket& bucket = buckets_[number];
+  const std::int32_t priority = buckets_[current_].priority;
+  if (bucket.priority != priority) return bucket.priority < priority;
+  return turn_ < bucket.entries[bucket.head];
+}
+
+void Pending::push(std::uint32_t number) {
+  heap_.push_back(number);
+  std::ranges::push_heap(heap_, [this](auto a, auto b) { return before(b, a); });
 }
 
 void Pending::sleeps(Wake until) {

@@ -38,8 +38,9 @@ class Pending {
   void sleeps(Wake until);
   /// It sleeps, but a change in what the tallies of these classes count may change its answer too.
   void awaits_company(std::span<const ShapeIndex> classes);
-  /// Other tasks count for the class than before.
-  void company_changed(ShapeIndex of_class);
+  /// Other tasks count for the class than before. Who waits for that and whose turn is still to
+  /// come is tried in the running pass: a pass over all of them would do so too.
+  void company_changed(const State& state, ShapeIndex of_class);
   /// Would another pass have something to try?
   bool any_awake() const { return !awake_.empty(); }
   /// Ends the pass; what was not tried is tried in the next one.
@@ -72,6 +73,8 @@ class Pending {
   /// Drops entries at the head that no longer wait. False when the bucket is empty.
   static bool trim(const State& state, Bucket& bucket);
   bool before(std::uint32_t a, std::uint32_t b) const;
+  bool still_to_come(std::uint32_t number) const;
+  void push(std::uint32_t number);
   void wake_bucket(std::uint32_t number);
 
   std::vector<Bucket> buckets_;
@@ -80,7 +83,9 @@ class Pending {
   std::vector<std::uint32_t> heap_;                   ///< Of the running pass.
   std::array<std::vector<std::uint32_t>, 3> asleep_;  ///< By Wake; may name awake buckets.
   std::set<std::pair<ShapeIndex, std::uint32_t>> awaiting_;  ///< Buckets by class; may be awake.
-  std::uint32_t current_ = 0;
+  std::uint32_t current_ = 0;  ///< The bucket of the gang that was tried last ...
+  Entry turn_;                 ///< ... and the gang.
+  bool passing_ = false;
 };
 
 /// Does the gang have tasks that a cycle could place now?

@@ -74,6 +74,8 @@ void Txn::rollback(Mark mark) {
   }
 }
 
+void Txn::keep(Mark mark) { workspace_.settle(state_, std::span(plan_.actions).subspan(mark)); }
+
 bool Txn::within_limits(QueueIndex index, ShapeIndex shape) const {
   const ShapeRow& row = state_.shape(shape);
   for (; index.valid(); index = state_.queue(index).parent) {
@@ -118,7 +120,6 @@ void Txn::charge(const Action& action, int sign) {
 
 Plan Txn::finish() && {
   finished_ = true;
-  workspace_.settle(plan_.actions);
   return std::move(plan_);
 }
 

@@ -28,6 +28,8 @@ class Txn {
   Mark mark() const { return plan_.actions.size(); }
   /// Undoes everything since the mark, newest first.
   void rollback(Mark mark);
+  /// Nothing since the mark will be undone: gangs that wait for such tasks near them try again.
+  void keep(Mark mark);
 
   /// Would one more task of the shape stay within the hard limits of the queue and those above it?
   bool within_limits(QueueIndex queue, ShapeIndex shape) const;

@@ -13,7 +13,7 @@ void Workspace::sync(const State& state) {
   if (!built_ || outrun) rebuild(state);
   if (classes_.shapes() != state.shape_count()) classes_.shapes_changed(state);
   while (synced_ < state.changes().end()) sync_change(state, state.changes()[synced_++]);
-  wake_forgotten();
+  wake_forgotten(state);
 }
 
 void Workspace::rebuild(const State& state) {
@@ -84,7 +84,7 @@ void Workspace::move_tasks(const State& state, NodeIndex node) {
   const auto move = [&](ShapeIndex shape, std::int64_t by) {
     if (by == 0) return;
     classes_.tasks_changed(shape, node, by);
-    company_changed(shape);
+    company_changed(state, shape);
   };
   const std::span<const Usage::ShapeCount> old = usage_.shapes(node);
   const std::span<const Usage::ShapeCount> now = state.usage().shapes(node);
@@ -100,20 +100,18 @@ void Workspace::move_tasks(const State& state, NodeIndex node) {
 }
 
 /// Wakes whom the number of tasks of this shape may concern.
-void Workspace::company_changed(ShapeIndex counted) {
-  classes_.each_counting(counted, [&](ShapeIndex of) { pending_.company_changed(of); });
+void Workspace::company_changed(const State& state, ShapeIndex counted) {
+  classes_.each_counting(counted, [&](ShapeIndex of) { pending_.company_changed(state, of); });
 }
 
 /// A class that is forgotten hears of nobody, so those who wait for company try again.
-void Workspace::wake_forgotten() {
-  for (const ShapeIndex shape : classes_.forgotten()) pending_.company_changed(shape);
+void Workspace::wake_forgotten(const State& state) {
+  for (const ShapeIndex shape : classes_.forgotten()) pending_.company_changed(state, shape);
 }
 
-void Workspace::settle(std::span<const Action> actions) {
-  for (const Action& action : actions) {
-    if (action.kind == ActionKind::place) company_changed(action.shape);
-  }
-  wake_forgotten();
+void Workspace::settle(const State& state, std::span<const Action> actions) {
+  wake_forgotten(state);
+  for (const Action& action : actions) company_changed(state, action.shape);
 }
 
 RarePaths Workspace::rare_paths() const {

@@ -63,8 +63,8 @@ class Workspace {
   void hold(const State& state, ShapeIndex shape, NodeIndex node, const DeviceSet& devices);
   void release(const State& state, ShapeIndex shape, NodeIndex node, const DeviceSet& devices);
   std::vector<QueueUsage>& queue_usage() { return queue_usage_; }
-  /// What is on trial becomes true: tasks of these placements count from now on.
-  void settle(std::span<const Action> actions);
+  /// These placements stay: whom their tasks concern may be opened a place.
+  void settle(const State& state, std::span<const Action> actions);
 
   void took(RarePath path) { rare_paths_.count(path); }
   /// All that was taken since the workspace was made.
@@ -75,8 +75,8 @@ class Workspace {
   void sync_change(const State& state, const Change& change);
   void refresh_node(const State& state, NodeIndex node);
   void move_tasks(const State& state, NodeIndex node);
-  void company_changed(ShapeIndex counted);
-  void wake_forgotten();
+  void company_changed(const State& state, ShapeIndex counted);
+  void wake_forgotten(const State& state);
 
   const PolicyFactory* factory_;
   bool built_ = false;
