@@ -1,18 +1,16 @@
 #include "sim/uprooted.h"
 
 #include <algorithm>
-#include <string_view>
+#include <string>
 
 namespace tutti {
 namespace {
 
-std::string_view value_of(const Labels& labels, const std::string& key) {
-  const std::string* const value = labels.find(key);
-  return value == nullptr ? std::string_view() : *value;
-}
-
 bool moves(const Labels& old, const Labels& now, const Closeness& wanted) {
-  return wanted.required && value_of(old, wanted.level) != value_of(now, wanted.level);
+  if (!wanted.required) return false;
+  const std::string* const before = old.find(wanted.level);
+  const std::string* const after = now.find(wanted.level);
+  return before == nullptr || after == nullptr ? before != after : *before != *after;
 }
 
 bool stands_on(const State& state, const Gang& gang, NodeIndex node) {
