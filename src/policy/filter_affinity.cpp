@@ -52,6 +52,14 @@ class AffinityFilter final : public Filter {
     });
   }
 
+  bool shut_out(const TaskClass& task) const override {
+    return std::ranges::any_of(task.tallies, [&](const Tally& tally) {
+      const std::uint32_t row = tally.watch().number;
+      if (&tally.owner() != this || row == objections) return false;
+      return !task.spec().affinities[row].anti && tally.total() == 0 && !first(tally);
+    });
+  }
+
   Reject check(const TaskClass& task, const View&, NodeIndex node) const override {
     for (const Tally& tally : task.tallies) {
       if (&tally.owner() != this) continue;

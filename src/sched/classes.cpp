@@ -189,6 +189,12 @@ bool Classes::opened_by_others(const View& view, ShapeIndex shape) {
   });
 }
 
+bool Classes::shut_out(const View& view, ShapeIndex shape) {
+  const Row& here = row(view, shape);
+  return std::ranges::any_of(here.fleet_filters,
+                             [&](const Filter* filter) { return filter->shut_out(here.task); });
+}
+
 // --- Tallies ------------------------------------------------------------------------------------
 
 void Classes::shapes_changed(const State& state) {

@@ -66,6 +66,9 @@ class Classes {
   /// Can what others start make the class fit where it did not?
   bool opened_by_others(const View& view, ShapeIndex shape);
 
+  /// Is the class shut out of all nodes until what its tallies count is another number?
+  bool shut_out(const View& view, ShapeIndex shape);
+
   /// The best node for the class now, the lowest among equals; none when none fits.
   NodeIndex best(const View& view, ShapeIndex shape);
   /// The same among some nodes, ascending. O(nodes given).

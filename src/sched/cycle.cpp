@@ -83,14 +83,19 @@ Plan Cycle::run(const State& state, Workspace& workspace) const {
       pending.placed(state);
       continue;
     }
+    const std::vector<ShapeIndex> lonely = opened_by_others(state, workspace, gang);
+    if (!lonely.empty()) {
+      txn.took(RarePath::company_awaited);
+      pending.awaits_company(lonely);
+      if (awaits_only_company(state, workspace, gang)) {
+        pending.sleeps(Wake::description_changed);
+        continue;
+      }
+    }
     pending.sleeps(decision.wakes_on);
     // It may be a limit that stopped the last of its tasks, or refused an alternative that had
     // room.
     if (txn.limited(queue_of(state, gang))) pending.sleeps(Wake::queue_freed);
-    const std::vector<ShapeIndex> lonely = opened_by_others(state, workspace, gang);
-    if (lonely.empty()) continue;
-    txn.took(RarePath::company_awaited);
-    pending.awaits_company(lonely);
   }
   pending.finish();
   return std::move(txn).finish();

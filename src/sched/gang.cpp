@@ -94,6 +94,27 @@ std::vector<ShapeIndex> opened_by_others(const State& state, Workspace& workspac
   return out;
 }
 
+bool awaits_only_company(const State& state, Workspace& workspace, GangIndex index) {
+  const GangShape& shape = state.gang_shape(state.gangs()[index].shape);
+  const auto brought = [&](ShapeIndex guest) {
+    return std::ranges::any_of(shape.roles, [&](const GangShape::Role& role) {
+      return std::ranges::any_of(role.alternatives,
+                                 [&](ShapeIndex own) { return workspace.counts(own, guest); });
+    });
+  };
+  const auto shut_out = [&](const GangShape::Role& role) {
+    return std::ranges::all_of(role.alternatives, [&](ShapeIndex guest) {
+      return workspace.shut_out(state, guest) && !brought(guest);
+    });
+  };
+  // What is whole grows with any role; else all that lack something must find places.
+  const bool any = whole(state, index);
+  for (const GangShape::Role& role : shape.roles) {
+    if (lacking(state, index, role) > 0 && shut_out(role) != any) return !any;
+  }
+  return any;
+}
+
 bool invited(const TaskShape& shape) {
   return std::ranges::any_of(shape.spreads, &Spread::required) ||
          std::ranges::any_of(shape.affinities, [](const TaskAffinity& term) {

@@ -24,6 +24,9 @@ bool whole(const State& state, GangIndex gang);
 /// The shapes of its tasks for which the placement of other tasks can open a place.
 std::vector<ShapeIndex> opened_by_others(const State& state, Workspace& workspace, GangIndex gang);
 
+/// Can only the company of other gangs' tasks make it start or grow, whatever becomes free?
+bool awaits_only_company(const State& state, Workspace& workspace, GangIndex gang);
+
 /// Can another task open a place for one of this shape? Then it matters who comes first.
 bool invited(const TaskShape& shape);
 

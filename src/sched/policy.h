@@ -93,6 +93,8 @@ class Filter {
   virtual bool counts_on(const TaskClass&, const Watch&, const Node&) const { return true; }
   /// Can what others start make the class fit where it did not?
   virtual bool opened_by_others(const TaskClass&) const { return false; }
+  /// Is the class shut out of all nodes, whatever becomes free, until its tallies change?
+  virtual bool shut_out(const TaskClass&) const { return false; }
 };
 
 /// How good is this node, or this device, for this task?

@@ -41,6 +41,15 @@ class Workspace {
   bool opened_by_others(const State& state, ShapeIndex shape) {
     return classes_.opened_by_others(view(state), shape);
   }
+  bool shut_out(const State& state, ShapeIndex shape) {
+    return classes_.shut_out(view(state), shape);
+  }
+  /// Do tasks of the one shape count in a tally of the other's class?
+  bool counts(ShapeIndex counted, ShapeIndex in) const {
+    bool found = false;
+    classes_.each_counting(counted, [&](ShapeIndex of) { found |= of == in; });
+    return found;
+  }
   NodeIndex best(const State& state, ShapeIndex shape) { return classes_.best(view(state), shape); }
   NodeIndex best_among(const State& state, ShapeIndex shape, std::span<const NodeIndex> nodes) {
     return classes_.best_among(view(state), shape, nodes);
