@@ -40,6 +40,7 @@ constexpr std::array<ShareDialect, 4> share_dialects{{
 constexpr std::int64_t percent_max = 100;
 /// Units of its resource that a card stands for, where these are more than one.
 constexpr std::string_view replicas_attribute = "replicas";
+constexpr std::int64_t units_max = DeviceRequest::whole;
 /// A share of memory alone still takes a thousandth of the card, so that nobody gets all of it; its
 /// compute is not limited.
 constexpr std::uint16_t least_share = 1;
@@ -143,9 +144,15 @@ DeviceSpec card_of(const ObjectMeta& node, const std::string& resource,
 }
 
 /// Appends the cards behind the units of a resource.
-void add_cards(const ObjectMeta& node, const NamedAmount& resource, std::int64_t healthy,
-               DeviceSpec card, std::vector<DeviceSpec>& out) {
+Result<void> add_cards(const ObjectMeta& node, const NamedAmount& resource, std::int64_t healthy,
+                       DeviceSpec card, std::vector<DeviceSpec>& out) {
   const std::int64_t units = units_per_card(node, resource);
+  if (units > units_max) {
+    return fail(Code::limit,
+                fmt::format("offers {} of {}; a node has at most {} cards, and tasks "
+                            "share one in at most {} parts",
+                            resource.amount, resource.name, limits::devices_per_node, units_max));
+  }
   if (units > 1) {
     const std::string* const strategy = node.labels.find("nvidia.com/gpu.sharing-strategy");
     const bool mps = strategy != nullptr && *strategy == "mps";
@@ -161,6 +168,7 @@ void add_cards(const ObjectMeta& node, const NamedAmount& resource, std::int64_t
     card.device.health = at < sound ? Health::online : Health::failed;
     out.push_back(card);
   }
+  return {};
 }
 
 /// Cards that a vGPU plugin lists one by one in an annotation of the node.
@@ -414,8 +422,8 @@ Result<std::vector<DeviceSpec>> devices_of_node(const ObjectMeta& node,
     const auto counted = accelerator(catalog, part.name);
     if (!counted) continue;
     taken.push_back(part.name);
-    add_cards(node, part, amount_in(allocatable, part.name),
-              card_of(node, part.name, *counted, catalog), out);
+    TRY(add_cards(node, part, amount_in(allocatable, part.name),
+                  card_of(node, part.name, *counted, catalog), out));
   }
   if (out.size() > limits::devices_per_node) {
     return fail(Code::limit, fmt::format("has {} devices; at most {} are supported", out.size(),

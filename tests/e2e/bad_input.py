@@ -224,7 +224,7 @@ TABLES = [  # As --fleet.
 
 # Kubernetes: what a node offers, what a container asks for.
 OFFERS = [("-1", "negative"), ("NaN", "not a quantity"), ("1e18", "at most 128"),
-          ("129", "at most 128"), (True, "expected a quantity"), (None, "found null")]
+          ("128001", "at most 1000 parts"), (True, "expected a quantity"), (None, "found null")]
 ASKS = [("-1", "negative"), ("NaN", "not a quantity"), (str(CUBE), "1 to 128"), ("129", "1 to 128")]
 DUMPS = [
     ('{"items":', "is the file complete?"), ('{"items":[{"kind":"Node"', "is the file complete?"),
