@@ -163,6 +163,10 @@ void move_together(const GangShape& shape, NodeSpec& spec) {
 NodeSpec model_of(const State& state, std::span<const NodeIndex> nearest, const GangShape& shape) {
   NodeSpec spec;
   if (!nearest.empty()) spec = description(state, nearest.front());
+  const Labels as_reported = spec.labels;
+  for (const Label& label : as_reported.all()) {
+    if (label.value == spec.name) spec.labels.erase(label.key);  // It names that node, no other.
+  }
   move_together(shape, spec);
   return spec;
 }

@@ -209,6 +209,19 @@ TEST(HeadlineTest, SpeaksOfTheDevicesThatThereAre) {
   EXPECT_THAT(table, testing::Not(HasSubstr("GPU")));
 }
 
+TEST(HeadlineTest, WhatSeedsAloneMayMakeIsNoGain) {
+  const auto noisy = [](std::string policy, double unallocated, double sd) {
+    RunSummary run = with(std::move(policy), unallocated);
+    run.seeds = {1, 2, 3, 4};
+    run.unallocated_gpu_percent[100].sd = sd;
+    return run;
+  };
+  // The means differ by 3, two standard errors of the difference are 2 * sqrt(2 * 2^2 / 4) = 2.8.
+  EXPECT_THAT(headline({noisy("b", 2, 2), noisy("a", 5, 2)}, 100), HasSubstr("With b, 3 more"));
+  EXPECT_THAT(headline({noisy("b", 2, 2.2), noisy("a", 5, 2.2)}, 100),
+              HasSubstr("any of the 2 policies"));
+}
+
 TEST(HeadlineTest, NoGainIsMadeLarger) {
   RunSummary now{.policy = "present"};
   now.snapshot = SnapshotResult{.gpus_allocated = 1, .pending = 2};

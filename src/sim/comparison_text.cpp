@@ -155,6 +155,7 @@ std::string gained(double number) {
 struct Standing {
   std::string_view policy;
   double figure = 0;
+  double error = 0;  ///< The standard error of the figure.
 };
 
 template <class Get>
@@ -165,7 +166,7 @@ std::vector<Standing> standings(const std::vector<RunSummary>& runs, Get get) {
     const auto found = std::ranges::find(out, std::string_view(run.policy), &Standing::policy);
     const auto row = static_cast<std::size_t>(found - out.begin());
     if (found == out.end()) {
-      out.push_back({run.policy, 0});
+      out.push_back({.policy = run.policy});
       counts.push_back(0);
     }
     out[row].figure += get(run);
@@ -191,21 +192,39 @@ unsigned common_mark(const std::vector<RunSummary>& runs) {
   return last;
 }
 
+/// Accelerators in use at the mark, the best policy first.
+std::vector<Standing> in_use(const std::vector<RunSummary>& runs, unsigned mark, double gpus) {
+  std::vector<Standing> all = standings(runs, [&](const RunSummary& run) {
+    return gpus * (1 - run.unallocated_gpu_percent.at(mark).mean / 100);
+  });
+  for (Standing& each : all) {
+    double squares = 0;
+    double workloads = 0;
+    for (const RunSummary& run : runs) {
+      if (run.policy != each.policy) continue;
+      ++workloads;
+      const double sd = gpus * run.unallocated_gpu_percent.at(mark).sd / 100;
+      squares += sd * sd / static_cast<double>(std::max<std::size_t>(run.seeds.size(), 1));
+    }
+    each.error = std::sqrt(squares) / workloads;
+  }
+  std::ranges::stable_sort(all, std::greater<>(), &Standing::figure);
+  return all;
+}
+
 std::string fill_headline(const std::vector<RunSummary>& runs, const Devices& gpus) {
   const unsigned mark = common_mark(runs);
   if (mark == 0) return "Too little work arrived to say anything about the policies.";
-  std::vector<Standing> all = standings(runs, [&](const RunSummary& run) {
-    return gpus.count * (1 - run.unallocated_gpu_percent.at(mark).mean / 100);
-  });
-  std::ranges::stable_sort(all, std::greater<>(), &Standing::figure);
+  const std::vector<Standing> all = in_use(runs, mark, gpus.count);
   const std::string start = prefix(runs, all.size());
   const std::string when = mark == 100
                                ? "when work for all of them has arrived"
                                : fmt::format("when work for {} % of them has arrived", mark);
   const Standing& best = all.front();
-  // A mean is rounded, but nothing becomes one.
+  // A mean is rounded, but nothing becomes one; and what the seeds alone may have made is none.
   const auto gain = [&](const Standing& other) {
     const double exact = best.figure - other.figure;
+    if (exact < 2 * std::hypot(best.error, other.error)) return 0.0;
     return exact < 10 ? std::floor(exact * 10) / 10 : std::round(exact);
   };
   if (all.size() == 1 || gain(all.back()) == 0) {
