@@ -110,7 +110,9 @@ Explanation reasons(const State& state, const PolicyFactory& factory, GangIndex 
   Explanation out;
   Workspace workspace(factory);
   workspace.sync(state);
-  out.running = state.gangs()[index].holding;
+  const Gang& gang = state.gangs()[index];
+  out.running = gang.holding - gang.stopping;
+  out.stopping = gang.stopping;
   {
     Txn txn(state, workspace);
     out.over_limit = over_limit(txn, index);
@@ -185,6 +187,10 @@ std::string to_text(const State& state, const Explanation& explanation) {
            " would find places";
   }
   out += "\n";
+  if (explanation.stopping > 0) {
+    out += "  it starts anew once " + tasks_text(explanation.stopping) +
+           (explanation.stopping == 1 ? " has" : " have") + " stopped\n";
+  }
   if (explanation.search_limit) {
     out += "  the search for places stopped at its limit: there may be some\n";
   }
@@ -193,7 +199,7 @@ std::string to_text(const State& state, const Explanation& explanation) {
   // Where all tasks find places one by one, no single node is what stands in the way.
   const bool nodes_matter = explanation.placed < explanation.wanted;
   if (!nodes_matter && !explanation.over_limit && !explanation.search_limit &&
-      explanation.apart.level.empty()) {
+      explanation.stopping == 0 && explanation.apart.level.empty()) {
     out += "  they find places one by one, but not all at once as they must be\n";
   }
   for (const Explanation::Count& count : explanation.counts) {

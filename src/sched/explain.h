@@ -27,16 +27,17 @@ struct Explanation {
     std::uint32_t nodes = 0;
   };
   Outcome outcome = Outcome::waits;
-  ShapeIndex shape;           ///< The task that was looked at: the first that finds no place.
-  std::uint32_t running = 0;  ///< Tasks of the gang that hold places.
-  std::uint32_t placed = 0;   ///< Tasks that it waits for (`lacking`) and that find places now ...
-  std::uint32_t wanted = 0;   ///< ... of so many.
-  bool over_limit = false;    ///< A limit of its queue stands in the way, whatever the nodes say.
-  bool search_limit = false;  ///< Not everything was tried: it may fit after all.
-  DomainMiss apart;           ///< Its tasks find places, but not as close as they must be.
-  std::vector<Count> counts;  ///< Most nodes first.
-  std::uint32_t fitting = 0;  ///< Nodes that would take one task of the shape.
-  NodeIndex nearest;          ///< The node that lacks least; none when no node lacks an amount.
+  ShapeIndex shape;            ///< The task that was looked at: the first that finds no place.
+  std::uint32_t running = 0;   ///< Tasks of the gang that hold places and keep them ...
+  std::uint32_t stopping = 0;  ///< ... and those that must have stopped before it starts anew.
+  std::uint32_t placed = 0;    ///< Tasks that it waits for (`lacking`) and that find places now ...
+  std::uint32_t wanted = 0;    ///< ... of so many.
+  bool over_limit = false;     ///< A limit of its queue stands in the way, whatever the nodes say.
+  bool search_limit = false;   ///< Not everything was tried: it may fit after all.
+  DomainMiss apart;            ///< Its tasks find places, but not as close as they must be.
+  std::vector<Count> counts;   ///< Most nodes first.
+  std::uint32_t fitting = 0;   ///< Nodes that would take one task of the shape.
+  NodeIndex nearest;           ///< The node that lacks least; none when no node lacks an amount.
   Reject nearest_miss;
   std::vector<Unblock> unblock;  ///< What would make it start, all of it together.
 };

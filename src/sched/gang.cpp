@@ -153,14 +153,14 @@ std::vector<Choosiness> choosiness_of(const State& state, Workspace& workspace, 
 
 std::uint32_t lacking(const State& state, GangIndex index, const GangShape::Role& role) {
   const Gang& gang = state.gangs()[index];
-  const std::uint32_t there = standing(state, gang, role);
-  if (!whole(state, index)) return role.min > there ? role.min - there : 0;
   std::uint32_t pending = 0;
   for (std::uint32_t offset = 0; offset < role.count; ++offset) {
     const TaskIndex task(gang.first_task.value() + role.first_task + offset);
     pending += state.tasks()[task].phase == TaskPhase::pending ? 1 : 0;
   }
-  return pending;
+  if (whole(state, index)) return pending;
+  const std::uint32_t there = standing(state, gang, role);
+  return std::min(pending, role.min > there ? role.min - there : 0);
 }
 
 bool over_limit(Txn& txn, GangIndex index) {

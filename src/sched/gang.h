@@ -40,8 +40,8 @@ struct Choosiness {
 /// By role. O(nodes * different shapes).
 std::vector<Choosiness> choosiness_of(const State& state, Workspace& workspace, const Gang& gang);
 
-/// Tasks of the role that the gang waits for: those that its minimum lacks, or, once every role's
-/// minimum stands, all that it could still use.
+/// Pending tasks of the role that the gang waits for: those that its minimum lacks, or, once every
+/// role's minimum stands, all that it could still use.
 std::uint32_t lacking(const State& state, GangIndex gang, const GangShape::Role& role);
 
 /// Would the gang's minimum exceed a hard limit of its queue, or of one above it?

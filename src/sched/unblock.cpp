@@ -30,6 +30,8 @@ class Search {
   }
 
   Unblocking run() {
+    // It may wait for the end of what is being stopped, or for its turn.
+    if (starts({})) return {.facts = with_those_ahead({})};
     Unblocking out = enough();
     if (!out.facts.empty()) out.facts = with_those_ahead(with_low_limits(out.facts));
     return out;

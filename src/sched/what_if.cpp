@@ -34,6 +34,14 @@ WhatIf::WhatIf(const State& state, GangIndex gang) : state_(state) {
   const Job& job = state.jobs()[state.gangs()[gang].job];
   job_ = job.id;
   gang_ = gang.value() - job.first_gang.value();
+  // What is being stopped of it stops in any case, and then waits with the rest.
+  for (std::uint32_t offset = 0; offset < state.gangs()[gang].tasks; ++offset) {
+    const TaskIndex index(state.gangs()[gang].first_task.value() + offset);
+    const Task& task = state.tasks()[index];
+    if (task.phase != TaskPhase::stopping) continue;
+    constexpr std::int32_t told_to = 143;
+    apply(TaskExited{state.id_of(index), task.attempt, told_to});
+  }
 }
 
 void WhatIf::happen(const Unblock& fact) {
