@@ -44,6 +44,7 @@ Result<Engine::Step> Engine::step(std::span<const Event> inbox, Instant now) {
     if (!step.plan.actions.empty()) workspace_.took(RarePath::cycle_repeated);
     TRY(carry_out(plan, now));
     step.plan.actions.insert(step.plan.actions.end(), plan.actions.begin(), plan.actions.end());
+    workspace_.sync(state_);  // Who got a part of what it wants waits for the rest from now on.
   } while (workspace_.pending().any_awake());
   return step;
 }

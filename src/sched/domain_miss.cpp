@@ -1,6 +1,7 @@
 #include "sched/domain_miss.h"
 
 #include <span>
+#include <vector>
 
 #include "sched/gang.h"
 #include "sched/gang_exact.h"
@@ -18,7 +19,10 @@ struct Unit {
 class Search {
  public:
   Search(const State& state, Workspace& workspace, GangIndex gang)
-      : state_(state), workspace_(workspace), gang_(gang) {}
+      : state_(state),
+        workspace_(workspace),
+        gang_(gang),
+        order_(choosiest_first(state, workspace, state.gangs()[gang])) {}
 
   DomainMiss look(const Unit& unit) {
     DomainMiss miss{.level = unit.closeness.level, .wanted = wanted(unit)};
@@ -47,10 +51,11 @@ class Search {
   std::uint32_t room_in(const Unit& unit, std::span<const NodeIndex> members) {
     Trial trial(state_, workspace_, gang_);
     std::uint32_t room = 0;
-    for (const GangShape::Role& role : unit.roles) {
-      const std::uint32_t wanted = lacking(state_, gang_, role);
+    for (const GangShape::Role* const role : order_) {
+      if (role < unit.roles.data() || role >= unit.roles.data() + unit.roles.size()) continue;
+      const std::uint32_t wanted = lacking(state_, gang_, *role);
       for (std::uint32_t task = 0; task < wanted; ++task) {
-        if (trial.take_one(role, members) != Trial::Found::place) break;
+        if (trial.take_one(*role, members) != Trial::Found::place) break;
         ++room;
       }
     }
@@ -60,6 +65,7 @@ class Search {
   const State& state_;
   Workspace& workspace_;
   GangIndex gang_;
+  std::vector<const GangShape::Role*> order_;
 };
 
 bool must_be_together(const Unit& unit) {

@@ -1,7 +1,8 @@
 #include "sched/explain.h"
 
 #include <algorithm>
-#include <numeric>
+#include <optional>
+#include <span>
 
 #include "sched/fit.h"
 #include "sched/gang.h"
@@ -61,22 +62,44 @@ void look_at_nodes(Explanation& out, const TaskClass& task, const View& view,
   std::ranges::stable_sort(out.counts, std::ranges::greater{}, &Explanation::Count::nodes);
 }
 
+/// Where tasks of the role must stand because others of the gang do; none: that is open.
+std::optional<std::vector<NodeIndex>> home_of(const State& state, Workspace& workspace,
+                                              const Gang& gang, const GangShape::Role& role) {
+  const GangShape& shape = state.gang_shape(gang.shape);
+  const GangShape::Group& group = shape.groups[role.group];
+  std::optional<std::vector<NodeIndex>> out;
+  const auto bind = [&](const Closeness& closeness, std::span<const GangShape::Role> roles) {
+    if (closeness.level.empty() || !closeness.required) return;
+    const NodeIndex there = anchor(state, gang, roles);
+    if (!there.valid()) return;
+    const Domains& level = workspace.domains(state, closeness.level);
+    const DomainIndex domain = level.of_node[there.value()];
+    std::vector<NodeIndex> members;
+    if (domain.valid()) members = level.members[domain.value()];
+    if (out)
+      std::erase_if(members,
+                    [&](NodeIndex node) { return !std::ranges::binary_search(*out, node); });
+    out = std::move(members);
+  };
+  bind(shape.closeness, shape.roles);
+  bind(group.closeness, std::span(shape.roles).subspan(group.first_role, group.roles));
+  return out;
+}
+
 /// As many tasks as find places one by one, the choosiest first; the first that finds none is the
 /// one to explain.
 void look_at_tasks(Explanation& out, const State& state, Workspace& workspace, GangIndex index) {
   const Gang& gang = state.gangs()[index];
   const GangShape& shape = state.gang_shape(gang.shape);
-  const std::vector<Choosiness> choosiness = choosiness_of(state, workspace, gang);
-  std::vector<std::size_t> order(shape.roles.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {}, [&](std::size_t role) { return choosiness[role]; });
+  const std::vector<const GangShape::Role*> order = choosiest_first(state, workspace, gang);
   Trial trial(state, workspace, index);
-  for (const std::size_t at : order) {
-    const GangShape::Role& role = shape.roles[at];
+  for (const GangShape::Role* const each : order) {
+    const GangShape::Role& role = *each;
     const std::uint32_t wanted = lacking(state, index, role);
+    const auto home = home_of(state, workspace, gang, role);
     auto found = Trial::Found::place;
     for (std::uint32_t task = 0; task < wanted; ++task) {
-      found = trial.take_one(role);
+      found = trial.take_one(role, home);
       if (found != Trial::Found::place) break;
       ++out.placed;
     }
@@ -121,7 +144,7 @@ Explanation reasons(const State& state, const PolicyFactory& factory, GangIndex 
   look_at_tasks(out, state, workspace, index);
   look_at_nodes(out, workspace.task_class(state, out.shape), workspace.view(state),
                 workspace.policies());
-  if (out.placed >= out.wanted) out.apart = domain_miss(state, workspace, index);
+  if (out.placed >= out.wanted || out.running > 0) out.apart = domain_miss(state, workspace, index);
   return out;
 }
 

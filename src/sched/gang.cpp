@@ -151,6 +151,18 @@ std::vector<Choosiness> choosiness_of(const State& state, Workspace& workspace, 
   return out;
 }
 
+std::vector<const GangShape::Role*> choosiest_first(const State& state, Workspace& workspace,
+                                                    const Gang& gang) {
+  const std::vector<Choosiness> choosiness = choosiness_of(state, workspace, gang);
+  const std::vector<GangShape::Role>& roles = state.gang_shape(gang.shape).roles;
+  std::vector<const GangShape::Role*> order;
+  for (const GangShape::Role& role : roles) order.push_back(&role);
+  std::ranges::stable_sort(order, {}, [&](const GangShape::Role* role) {
+    return choosiness[static_cast<std::size_t>(role - roles.data())];
+  });
+  return order;
+}
+
 std::uint32_t lacking(const State& state, GangIndex index, const GangShape::Role& role) {
   const Gang& gang = state.gangs()[index];
   std::uint32_t pending = 0;

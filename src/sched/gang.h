@@ -39,6 +39,9 @@ struct Choosiness {
 };
 /// By role. O(nodes * different shapes).
 std::vector<Choosiness> choosiness_of(const State& state, Workspace& workspace, const Gang& gang);
+/// The gang's roles, the choosiest first.
+std::vector<const GangShape::Role*> choosiest_first(const State& state, Workspace& workspace,
+                                                    const Gang& gang);
 
 /// Pending tasks of the role that the gang waits for: those that its minimum lacks, or, once every
 /// role's minimum stands, all that it could still use.

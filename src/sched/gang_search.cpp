@@ -323,8 +323,8 @@ std::vector<DomainIndex> GangSearch::candidates(const GangShape::Group& group, c
   return domains;
 }
 
-/// Do the domains hold this group and all equal ones after it? Counting refutes what trying would
-/// take for ever to refute.
+/// Do the domains hold this group and all after it that lack the same and are bound to none of
+/// them? Counting refutes what trying would take for ever to refute.
 bool GangSearch::enough_for_equals(std::size_t from, const Domains& level,
                                    const std::vector<DomainIndex>& domains) {
   const GangShape::Group& group = shape_.groups[group_order_[from]];
@@ -333,9 +333,9 @@ bool GangSearch::enough_for_equals(std::size_t from, const Domains& level,
     for (std::uint32_t at = 0; at < group.roles; ++at) {
       const GangShape::Role& a = shape_.roles[group.first_role + at];
       const GangShape::Role& b = shape_.roles[other.first_role + at];
-      if (a.alternatives != b.alternatives || a.min != b.min || a.count != b.count) return false;
+      if (a.alternatives != b.alternatives || missing(a) != missing(b)) return false;
     }
-    return true;
+    return !anchor(other).valid();
   };
   std::uint64_t wanted = 0;
   for (std::size_t at = from; at < shape_.groups.size(); ++at) {

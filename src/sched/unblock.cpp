@@ -41,9 +41,12 @@ class Search {
   Unblocking enough() {
     Unblocking out;
     const Facts limits = raised_limits();
-    const Facts ends = ended_tasks();
+    Facts friends;
+    const Facts others = ended_tasks(friends);
+    const Facts ends = joined(others, friends);
     const Facts repairs = repaired();
-    out.never = never_starts(joined(ends, repairs));
+    out.never = never_starts(joined(ends, repairs)) &&
+                (untouched() || never_starts(joined(others, repairs)));
     if (!out.never) {
       for (const Facts& all : {limits, joined(limits, ends), joined(limits, repairs),
                                joined(joined(limits, ends), repairs)}) {
@@ -259,10 +262,10 @@ class Search {
     }
   }
 
-  /// Tasks of others, those on the nearest nodes first; last, those that it wants to be near.
-  Facts ended_tasks() const {
+  /// Tasks of others, those on the nearest nodes first; `friends` are those that it wants to be
+  /// near.
+  Facts ended_tasks(Facts& friends) const {
     std::map<NodeIndex, Facts> by_node;
-    Facts friends;
     const std::vector<const TaskAffinity*> company = terms();
     for (std::size_t at = 0; at < state_.tasks().size(); ++at) {
       const TaskIndex index(at);
@@ -280,7 +283,7 @@ class Search {
       const auto here = by_node.find(node);
       if (here != by_node.end()) out = joined(std::move(out), here->second);
     }
-    return joined(std::move(out), friends);
+    return out;
   }
 
   Facts repaired() const {
@@ -340,7 +343,7 @@ class Search {
           }
           fulfil(term.tasks, companion.labels);
           for (const NodeIndex node : nodes_) {
-            if (!state_.fleet().node(node).present) continue;
+            if (!state_.fleet().open(node)) continue;
             out.push_back({.kind = Unblock::Kind::company, .node = node, .companion = companion});
           }
         }

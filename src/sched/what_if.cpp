@@ -9,19 +9,16 @@
 namespace tutti {
 namespace {
 
-/// Is some task of the job one that the term of `owner` speaks of?
-bool any_matches(const JobSpec& job, const TaskAffinity& term, const TaskShape& owner) {
+/// Is some task of the gang one that the term of `owner` speaks of?
+bool any_matches(const GangSpec& gang, const TaskAffinity& term, const TaskShape& owner) {
   const auto in_role = [&](const RoleSpec& role) {
     return std::ranges::any_of(role.alternatives, [&](const TaskShape& shape) {
       return counts_for(term.tasks, term.namespaces, owner, shape);
     });
   };
-  for (const auto& gang : job.gangs) {
-    for (const GroupSpec& group : gang->groups) {
-      if (std::ranges::any_of(group.roles, in_role)) return true;
-    }
-  }
-  return false;
+  return std::ranges::any_of(gang.groups, [&](const GroupSpec& group) {
+    return std::ranges::any_of(group.roles, in_role);
+  });
 }
 
 }  // namespace
@@ -63,7 +60,7 @@ void WhatIf::happen(const Unblock& fact) {
     case Unblock::Kind::company:
       return place_companion(fact);
     case Unblock::Kind::tolerate:
-      return change_shapes([&](TaskShape& shape) {
+      return change_shapes([&](TaskShape& shape, const GangSpec&) {
         shape.tolerations.push_back({.key = fact.taint.key,
                                      .value = fact.taint.value,
                                      .any_effect = false,
@@ -115,17 +112,18 @@ void WhatIf::change_shapes(Change&& change) {
   for (auto& gang : changed_->gangs) {
     GangSpec other = *gang;
     for (GroupSpec& group : other.groups) {
-      for (RoleSpec& role : group.roles) std::ranges::for_each(role.alternatives, change);
+      for (RoleSpec& role : group.roles) {
+        for (TaskShape& shape : role.alternatives) change(shape, *gang);
+      }
     }
     gang = std::make_shared<const GangSpec>(std::move(other));
   }
 }
 
 void WhatIf::forget_company() {
-  const JobSpec before = *state_.jobs()[state_.find(job_)].spec;
-  change_shapes([&](TaskShape& shape) {
+  change_shapes([](TaskShape& shape, const GangSpec& gang) {
     std::erase_if(shape.affinities, [&](const TaskAffinity& term) {
-      return !term.anti && term.weight == 0 && !any_matches(before, term, shape);
+      return !term.anti && term.weight == 0 && !any_matches(gang, term, shape);
     });
   });
 }

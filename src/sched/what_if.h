@@ -19,7 +19,7 @@ class WhatIf {
   /// Would the gang start or grow when its turn comes? `before` becomes the jobs of others that get
   /// places in these cycles. What was decided has happened then.
   bool starts_in_turn(const PolicyFactory& factory, std::set<JobId>& before);
-  /// Takes the terms off the gang's tasks by which they must be near tasks of other jobs.
+  /// Takes the terms off the gang's tasks by which they must be near tasks of other gangs.
   void forget_company();
   /// Would the gang, alone, start or grow? Then `taken` says what it takes.
   struct Taken {
