@@ -82,6 +82,24 @@ TEST_F(CycleTest, FreedCapacityWakesTheWaiting) {
   EXPECT_EQ(held_by(world, second), 1U);
 }
 
+// Nothing that becomes free helps who must be near a task that is nowhere; its coming does.
+TEST_F(CycleTest, WhoIsShutOutSleepsUntilCompanyComes) {
+  test::World world(1);
+  const JobId other = world.submit(test::job(test::task(1000, 8)));
+  TaskShape guest = test::task(1000, 0);
+  guest.affinities = {{.tasks = {{{"app", Operator::in, {"db"}}}}, .topology_key = "host"}};
+  const JobId waits = world.submit(test::job(guest));
+  run(world);
+  world.apply(TaskExited{{other, 0}, 1, 0});
+  EXPECT_TRUE(run(world).decisions.empty());
+  TaskShape host = test::task(1000, 0);
+  host.labels.set("app", "db");
+  world.submit(test::job(host));
+  run(world);
+  run(world);
+  EXPECT_EQ(held_by(world, waits), 1U);
+}
+
 TEST_F(CycleTest, AQueueStaysBelowItsLimit) {
   test::World world(4);
   world.apply(QueueSet{{.name = "team", .limit = {{"gpu", 12}}}});

@@ -1,6 +1,7 @@
 /// Gangs with closeness: which domain, and what happens when none holds them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -291,8 +292,8 @@ TEST_F(GangTest, WhoIsInvitedByOthersGoesLast) {
   EXPECT_EQ(decide().actions.size(), 66U);
 }
 
-// By alternatives and nodes the exact search would deal ranks out of order.
-TEST_F(GangTest, RanksFollowNodesAfterTheExactSearchToo) {
+// A second choice that lies between does not put ranks out of order.
+TEST_F(GangTest, RanksFollowNodesBesideASecondChoice) {
   add_racks({2});
   RoleSpec halves = role(3, 4);
   RoleSpec whole = role(1, 8);
@@ -304,6 +305,41 @@ TEST_F(GangTest, RanksFollowNodesAfterTheExactSearchToo) {
     EXPECT_LT(plan.actions[at - 1].task, plan.actions[at].task);
     EXPECT_LE(plan.actions[at - 1].node, plan.actions[at].node);
   }
+}
+
+// Three roles that no quick order serves: the last invites the second, and that one the first.
+GroupSpec chain() {
+  GroupSpec out;
+  for (const auto& [app, host] : {std::pair("a", "b"), std::pair("b", "c"), std::pair("c", "")}) {
+    TaskShape guest = test::task(1000, 0);
+    guest.labels.set("app", app);
+    if (*host != '\0') {
+      guest.affinities = {{.tasks = {{{"app", Operator::in, {host}}}}, .topology_key = "host"}};
+    }
+    out.roles.push_back({.name = app, .alternatives = {guest}});
+  }
+  return out;
+}
+
+// The exact search takes the first choice first, which only the last node serves.
+TEST_F(GangTest, RanksFollowNodesAfterTheExactSearchToo) {
+  add_racks({1, 1});
+  RoleSpec pair = role(2, 8);
+  TaskShape last = pair.alternatives[0];
+  last.nodes.requirements = {{"rack", Operator::in, {"r1"}}};
+  pair.alternatives.insert(pair.alternatives.begin(), last);
+  GroupSpec group = chain();
+  group.roles.push_back(pair);
+  submit({.groups = {group}});
+  const Plan plan = decide();
+  ASSERT_EQ(plan.actions.size(), 5U);
+  std::vector<std::pair<TaskId, NodeIndex>> ranks;
+  for (const Action& action : plan.actions) {
+    if (!action.devices.empty()) ranks.emplace_back(action.task, action.node);
+  }
+  std::ranges::sort(ranks);
+  ASSERT_EQ(ranks.size(), 2U);
+  EXPECT_LT(ranks[0].second, ranks[1].second);
 }
 
 // Counting cannot refute it and the units do not suffice: it waits, and says why.
