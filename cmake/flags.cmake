@@ -42,6 +42,11 @@ function(tutti_compile_quickly target)
   endif()
 endfunction()
 
+# The same for some files of a library that is optimised.
+function(tutti_compile_files_quickly)
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Debug>:-O0>)
+endfunction()
+
 if(TUTTI_SANITIZE)
   add_compile_options(-fsanitize=${TUTTI_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${TUTTI_SANITIZE})

@@ -86,6 +86,8 @@ struct TaskAffinity {
   std::vector<std::string> namespaces;  ///< Empty: the task's own.
   bool anti = false;
   std::uint16_t weight = 0;  ///< 0: required; else a preference of 1 to 100.
+  bool required() const { return weight == 0; }
+  bool needs_company() const { return required() && !anti; }
   friend bool operator==(const TaskAffinity&, const TaskAffinity&) = default;
 };
 

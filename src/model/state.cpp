@@ -41,8 +41,8 @@ namespace {
 std::int64_t memory_of(const DeviceRequest& request, const DeviceType& type) {
   if (!request.shared()) return type.memory_mib;
   if (request.memory_mib != 0) return request.memory_mib;
-  return (type.memory_mib * request.compute_permille + DeviceRequest::whole - 1) /
-         DeviceRequest::whole;
+  // Rounded down, so that N parts of 1/N always share one card.
+  return type.memory_mib * request.compute_permille / DeviceRequest::whole;
 }
 
 /// What a task keeps of a card that none of its requests takes: which of them it serves is not

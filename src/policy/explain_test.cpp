@@ -41,7 +41,7 @@ TEST_F(ExplainTest, CountsReasonsAndNamesTheNearestMiss) {
             "waits\n"
             "  3 nodes  devices in use\n"
             "  1 node  cordoned\n"
-            "  1 node  too few devices\n"
+            "  1 node  no devices\n"
             "  nearest: n0 lacks 1 device\n"
             "  it would start if\n"
             "    task job/0 on n0 ends (6 devices, 1 cpu)\n");
@@ -84,8 +84,12 @@ TEST_F(ExplainTest, NamesTheDomainWithTheMostRoom) {
   JobSpec spec{.name = "together"};
   spec.gangs = {std::make_shared<const GangSpec>(gang)};
   const JobId id = world_.submit(std::make_shared<const JobSpec>(spec));
-  EXPECT_THAT(why(id), testing::StartsWith("never fits: 5 of 5 tasks would find places\n"
-                                           "  no rack has room for 5 tasks; b has room for 4\n"));
+  EXPECT_EQ(
+      why(id),
+      "never fits: 5 of 5 tasks would find places, but not as near each other as they must be\n"
+      "  no rack has room for 5 tasks; b has room for 4\n"
+      "  it would start if\n"
+      "    1 more node with 64 cpu, 256Gi memory, 8 x A100-80G, rack=b\n");
 }
 
 // A gang that runs in part can only grow together where it is.
@@ -143,7 +147,7 @@ TEST_F(ExplainTest, AsksForAHigherLimitAsFarAsItMust) {
   EXPECT_EQ(why(world_.submit(test::job(test::task(1000, 5), 1, 0, "small"))),
             "never fits\n"
             "  its queue's limit is reached\n"
-            "  it would start if\n"
+            "  it would start if all of these hold\n"
             "    queue small may use 8 gpu\n"
             "    job job, which comes first, no longer waits\n"
             "    job job, which comes first, no longer waits\n");

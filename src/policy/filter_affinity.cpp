@@ -16,14 +16,14 @@ class AffinityFilter final : public Filter {
   bool concerns(const TaskClass& task) const override {
     // A task with labels may be what the anti-affinity of a running task is about.
     return !task.spec().labels.all().empty() ||
-           std::ranges::any_of(task.spec().affinities, required);
+           std::ranges::any_of(task.spec().affinities, &TaskAffinity::required);
   }
 
   std::vector<Watch> watches(const TaskClass& task) const override {
     std::vector<Watch> out;
     const auto& terms = task.spec().affinities;
     for (std::size_t at = 0; at < terms.size(); ++at) {
-      if (required(terms[at]))
+      if (terms[at].required())
         out.push_back({static_cast<std::uint32_t>(at), terms[at].topology_key});
     }
     return out;
@@ -33,12 +33,12 @@ class AffinityFilter final : public Filter {
     std::vector<Watch> out;
     const auto& terms = task.spec().affinities;
     for (std::size_t at = 0; at < terms.size(); ++at) {
-      if (!required(terms[at])) continue;
+      if (!terms[at].required()) continue;
       if (!counts_for(terms[at].tasks, terms[at].namespaces, task.spec(), running)) continue;
       out.push_back({static_cast<std::uint32_t>(at), terms[at].topology_key});
     }
     for (const TaskAffinity& term : running.affinities) {
-      if (!term.anti || !required(term)) continue;
+      if (!term.anti || !term.required()) continue;
       if (!counts_for(term.tasks, term.namespaces, running, task.spec())) continue;
       const Watch objection{objections, term.topology_key};
       if (std::ranges::find(out, objection) == out.end()) out.push_back(objection);
@@ -47,9 +47,7 @@ class AffinityFilter final : public Filter {
   }
 
   bool opened_by_others(const TaskClass& task) const override {
-    return std::ranges::any_of(task.spec().affinities, [](const TaskAffinity& term) {
-      return required(term) && !term.anti;
-    });
+    return std::ranges::any_of(task.spec().affinities, &TaskAffinity::needs_company);
   }
 
   bool shut_out(const TaskClass& task) const override {
@@ -77,8 +75,6 @@ class AffinityFilter final : public Filter {
  private:
   /// Tasks that run with a term against this one, whatever the term.
   static constexpr std::uint32_t objections = UINT32_MAX;
-
-  static bool required(const TaskAffinity& term) { return term.weight == 0; }
 
   /// The first of a group that wants to be together may start anywhere.
   static bool first(const Tally& tally) { return tally.total() == 0 && tally.counts_self(); }

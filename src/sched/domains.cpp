@@ -4,11 +4,15 @@
 
 namespace tutti {
 
+bool covers_all_nodes(std::string_view level) {
+  return level == "host" || level == "kubernetes.io/hostname";
+}
+
 std::optional<std::string_view> domain_name(const Node& node, std::string_view level) {
   if (level == "host") return node.name;
   const std::string* label = node.labels.find(level);
   if (label != nullptr) return *label;
-  if (level == "kubernetes.io/hostname") return node.name;
+  if (covers_all_nodes(level)) return node.name;
   return std::nullopt;
 }
 

@@ -21,6 +21,9 @@ using DomainIndex = Index<struct DomainTag>;
 /// The value that places a node in a domain of the level, or none. An empty value is one too.
 std::optional<std::string_view> domain_name(const Node& node, std::string_view level);
 
+/// Does every node stand in some domain of the level, whatever its labels?
+bool covers_all_nodes(std::string_view level);
+
 struct Domains {
   std::string level;
   std::vector<std::string> names;               ///< By domain.

@@ -1,8 +1,11 @@
 #include "sched/explain.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "sched/fit.h"
 #include "sched/gang.h"
@@ -127,6 +130,66 @@ std::string to_text(const DomainMiss& miss) {
          room;
 }
 
+/// " lacks 2 devices", " has 8 of 9 such devices": the nearest miss.
+std::string miss_text(const State& state, const Explanation& explanation) {
+  const Reject& miss = explanation.nearest_miss;
+  if (miss.reason == Reason::device_type_missing) {
+    const std::int64_t asked = state.shape(explanation.shape).spec.devices[miss.detail].count;
+    return " has " + std::to_string(asked - miss.shortfall) + " of " + std::to_string(asked) +
+           " such devices";
+  }
+  if (miss.reason == Reason::devices_busy) {
+    return " lacks " + std::to_string(miss.shortfall) +
+           (miss.shortfall == 1 ? " device" : " devices");
+  }
+  return " lacks " + amount_text(state.fleet().lanes().name(Lane(miss.detail)), miss.shortfall);
+}
+
+/// Does no node have any device that the task could use?
+bool nobody_has(const State& state, const Explanation& explanation) {
+  const std::vector<DeviceRequest>& requests = state.shape(explanation.shape).spec.devices;
+  return explanation.fitting == 0 &&
+         std::ranges::all_of(explanation.counts, [&](const Explanation::Count& count) {
+           return count.reject.reason == Reason::device_type_missing &&
+                  count.reject.shortfall == requests[count.reject.detail].count;
+         });
+}
+
+/// "the fleet has 4 x A100-80G, 2 x L4": the commonest first.
+std::string devices_text(const Fleet& fleet) {
+  std::map<std::string, unsigned> known;
+  for (std::uint32_t row = 0; row < fleet.device_count(); ++row) {
+    const DeviceType& type = fleet.types()[fleet.device_type(row).value()];
+    ++known[type.model + (type.profile.empty() ? "" : " " + type.profile)];
+  }
+  std::vector<std::pair<std::string, unsigned>> models(known.begin(), known.end());
+  std::ranges::stable_sort(models, std::greater<>(), &std::pair<std::string, unsigned>::second);
+  std::string out = models.empty() ? "the fleet has no devices" : "the fleet has ";
+  constexpr std::size_t most = 6;
+  for (std::size_t at = 0; at < std::min(models.size(), most); ++at) {
+    out += (at > 0 ? ", " : "") + std::to_string(models[at].second) + " x " + models[at].first;
+  }
+  if (models.size() > most) out += " and " + std::to_string(models.size() - most) + " other models";
+  return out;
+}
+
+/// Of many facts of one kind only the first few are shown.
+void append_facts(std::string& out, const State& state, const std::vector<Unblock>& facts) {
+  constexpr std::size_t most = 8;
+  if (!facts.empty()) out += "  it would start if";
+  if (facts.size() > 1) out += " all of these hold";
+  if (!facts.empty()) out += "\n";
+  std::map<Unblock::Kind, std::size_t> shown;
+  for (std::size_t at = 0; at < facts.size(); ++at) {
+    const std::size_t alike = ++shown[facts[at].kind];
+    if (alike <= most) out += "    " + to_text(state, facts[at]) + "\n";
+    const bool last = at + 1 == facts.size() || facts[at + 1].kind != facts[at].kind;
+    if (last && alike > most) {
+      out += "    and " + std::to_string(alike - most) + " more like these\n";
+    }
+  }
+}
+
 }  // namespace
 
 Explanation reasons(const State& state, const PolicyFactory& factory, GangIndex index) {
@@ -170,8 +233,14 @@ std::string to_text(const State& state, const Explanation& explanation, const Re
     case Reason::lane_unknown:
       return "no such resource";
     case Reason::device_type_missing: {
-      const std::string& where = shape.devices[reject.detail].where.text();
-      return where.empty() ? "too few devices" : "too few devices with " + where;
+      const DeviceRequest& request = shape.devices[reject.detail];
+      std::string out = reject.shortfall < request.count ? "too few devices" : "no devices";
+      if (!request.where.empty()) out += " with " + request.where.text();
+      if (request.memory_mib > 0) {
+        out += (request.where.empty() ? " with " : " and ") +
+               amount_text("memory", std::int64_t{request.memory_mib} << 20U);
+      }
+      return out;
     }
     case Reason::devices_unhealthy:
       return "devices not healthy";
@@ -204,10 +273,18 @@ std::string to_text(const State& state, const Explanation& explanation) {
       never ? (more ? "never grows" : "never fits") : (more ? "waits to grow" : "waits");
   if (more)
     out += "; " + tasks_text(explanation.running) + (explanation.running == 1 ? " runs" : " run");
+  // Where all tasks find places one by one, no single node is what stands in the way.
+  const bool nodes_matter = explanation.placed < explanation.wanted;
   if (more || explanation.wanted > 1) {
     out += ": " + std::to_string(explanation.placed) + " of " + std::to_string(explanation.wanted) +
            (more ? " more" : "") + (explanation.wanted == 1 ? " task" : " tasks") +
            " would find places";
+    if (!nodes_matter && !explanation.apart.level.empty()) {
+      out += ", but not as near each other as they must be";
+    } else if (!nodes_matter && !explanation.over_limit && !explanation.search_limit &&
+               explanation.stopping == 0) {
+      out += ", but not all at once as they must be";
+    }
   }
   out += "\n";
   if (explanation.stopping > 0) {
@@ -219,32 +296,18 @@ std::string to_text(const State& state, const Explanation& explanation) {
   }
   if (explanation.over_limit) out += "  its queue's limit is reached\n";
   if (!explanation.apart.level.empty()) out += "  " + to_text(explanation.apart) + "\n";
-  // Where all tasks find places one by one, no single node is what stands in the way.
-  const bool nodes_matter = explanation.placed < explanation.wanted;
-  if (!nodes_matter && !explanation.over_limit && !explanation.search_limit &&
-      explanation.stopping == 0 && explanation.apart.level.empty()) {
-    out += "  they find places one by one, but not all at once as they must be\n";
-  }
   for (const Explanation::Count& count : explanation.counts) {
     if (!nodes_matter) break;
     out += "  " + std::to_string(count.nodes) + (count.nodes == 1 ? " node  " : " nodes  ") +
            to_text(state, explanation, count.reject) + "\n";
   }
   if (nodes_matter && explanation.nearest.valid()) {
-    const Reject& miss = explanation.nearest_miss;
-    const std::string what =
-        miss.reason == Reason::devices_busy
-            ? std::to_string(miss.shortfall) + (miss.shortfall == 1 ? " device" : " devices")
-            : amount_text(state.fleet().lanes().name(Lane(miss.detail)), miss.shortfall);
-    out += "  nearest: " + state.fleet().node(explanation.nearest).name + " lacks " + what + "\n";
+    out += "  nearest: " + state.fleet().node(explanation.nearest).name +
+           miss_text(state, explanation) + "\n";
   }
-  constexpr std::size_t most = 8;
-  const std::size_t facts = explanation.unblock.size();
-  if (facts > 0) out += "  it would start if\n";
-  for (std::size_t at = 0; at < std::min(facts, most); ++at) {
-    out += "    " + to_text(state, explanation.unblock[at]) + "\n";
-  }
-  if (facts > most) out += "    and " + std::to_string(facts - most) + " more like these\n";
+  if (nodes_matter && nobody_has(state, explanation))
+    out += "  " + devices_text(state.fleet()) + "\n";
+  append_facts(out, state, explanation.unblock);
   return out;
 }
 

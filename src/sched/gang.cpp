@@ -117,9 +117,7 @@ bool awaits_only_company(const State& state, Workspace& workspace, GangIndex ind
 
 bool invited(const TaskShape& shape) {
   return std::ranges::any_of(shape.spreads, &Spread::required) ||
-         std::ranges::any_of(shape.affinities, [](const TaskAffinity& term) {
-           return !term.anti && term.weight == 0;
-         });
+         std::ranges::any_of(shape.affinities, &TaskAffinity::needs_company);
 }
 
 std::vector<Choosiness> choosiness_of(const State& state, Workspace& workspace, const Gang& gang) {

@@ -24,8 +24,7 @@ bool in_domain(const Binding::Bond& bond, NodeIndex node) {
 
 bool minds_others(const TaskShape& shape) {
   return invited(shape) || !shape.labels.all().empty() ||
-         std::ranges::any_of(shape.affinities,
-                             [](const TaskAffinity& term) { return term.weight == 0; });
+         std::ranges::any_of(shape.affinities, &TaskAffinity::required);
 }
 
 ExactSearch::ExactSearch(Txn& txn, GangIndex gang, const Wanted& wanted, std::uint32_t& units)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include "base/limits.h"
 #include "sched/what_if.h"
@@ -160,26 +161,67 @@ void move_together(const GangShape& shape, NodeSpec& spec) {
   for (const GangShape::Group& group : shape.groups) set(group.closeness);
 }
 
-NodeSpec model_of(const State& state, std::span<const NodeIndex> nearest, const GangShape& shape) {
-  NodeSpec spec;
-  if (!nearest.empty()) spec = description(state, nearest.front());
-  const Labels as_reported = spec.labels;
-  for (const Label& label : as_reported.all()) {
-    if (label.value == spec.name) spec.labels.erase(label.key);  // It names that node, no other.
+/// The label keys of which the gang's tasks speak; other labels of a new node do not matter.
+std::set<std::string> keys_of(const State& state, const GangShape& shape) {
+  std::set<std::string> keys{shape.closeness.level};
+  const auto add = [&](const Selector& selector) {
+    for (const Requirement& each : selector.requirements) keys.insert(each.key);
+  };
+  for (const GangShape::Group& group : shape.groups) keys.insert(group.closeness.level);
+  for (const GangShape::Role& role : shape.roles) {
+    for (const ShapeIndex alternative : role.alternatives) {
+      const TaskShape& task = state.shape(alternative).spec;
+      add(task.nodes);
+      for (const Selector& each : task.nodes_any_of) add(each);
+      for (const TaskAffinity& term : task.affinities) keys.insert(term.topology_key);
+      for (const Spread& spread : task.spreads) keys.insert(spread.topology_key);
+    }
   }
-  move_together(shape, spec);
+  return keys;
+}
+
+/// Has the node a device that could serve the task?
+bool serves(const State& state, NodeIndex node, const ShapeRow& row) {
+  const auto devices = state.fleet().devices(node);
+  return std::ranges::any_of(devices, [&](const Device& device) {
+    return row.hold[device.type.value()].request < row.spec.devices.size();
+  });
+}
+
+/// Like the first node that serves some alternative of the role, else like the first of all.
+NodeSpec model_of(const State& state, const Site& site, const GangShape& shape,
+                  const GangShape::Role& role) {
+  if (site.models.empty()) return {};
+  NodeIndex model = site.models.front();
+  for (const ShapeIndex each : role.alternatives) {
+    const auto served = std::ranges::find_if(
+        site.models, [&](NodeIndex node) { return serves(state, node, state.shape(each)); });
+    if (served == site.models.end()) continue;
+    model = *served;
+    break;
+  }
+  NodeSpec spec = description(state, model);
+  const bool joins = site.beside.valid();
+  const Labels known = state.fleet().node(joins ? site.beside : model).labels;
+  const std::set<std::string> keys = keys_of(state, shape);
+  spec.labels = {};
+  for (const Label& label : known.all()) {
+    const bool names_the_node = label.value == state.fleet().node(model).name;
+    if (keys.contains(label.key) && !names_the_node) spec.labels.set(label.key, label.value);
+  }
+  if (!joins) move_together(shape, spec);
   return spec;
 }
 
 }  // namespace
 
 std::vector<Unblock> ideal_nodes(const State& state, GangIndex index, std::size_t alternative,
-                                 std::span<const NodeIndex> nearest) {
+                                 const Site& site) {
   const GangShape& shape = state.gang_shape(state.gangs()[index].shape);
   std::vector<Unblock> out;
   for (const GangShape::Role& role : shape.roles) {
     if (wanted(shape, role) == 0) continue;
-    Ideal node(state, model_of(state, nearest, shape));
+    Ideal node(state, model_of(state, site, shape, role));
     if (!take(node, state, role, alternative, 1)) return {};
     out.push_back(node.fact(wanted(shape, role)));
   }
@@ -187,9 +229,9 @@ std::vector<Unblock> ideal_nodes(const State& state, GangIndex index, std::size_
 }
 
 std::vector<Unblock> ideal_node(const State& state, GangIndex index, std::size_t alternative,
-                                std::span<const NodeIndex> nearest) {
+                                const Site& site) {
   const GangShape& shape = state.gang_shape(state.gangs()[index].shape);
-  Ideal node(state, model_of(state, nearest, shape));
+  Ideal node(state, model_of(state, site, shape, shape.roles.front()));
   for (const GangShape::Role& role : shape.roles) {
     const std::uint32_t tasks = wanted(shape, role);
     if (tasks > 0 && !take(node, state, role, alternative, tasks)) return {};
@@ -226,15 +268,22 @@ void fulfil(const Selector& selector, Labels& labels) {
 
 std::int64_t distance(const TaskClass& task, const Reject& reject) {
   std::int64_t asked = 0;
+  std::int64_t farther = 0;
   if (reject.reason == Reason::devices_busy) {
     asked = task.spec().devices[reject.detail].count;
+  } else if (reject.reason == Reason::device_type_missing) {
+    // It never will have enough, so that all who might are nearer.
+    asked = task.spec().devices[reject.detail].count;
+    if (reject.shortfall == asked) return INT64_MAX;
+    farther = INT64_MAX / 2;
   } else if (reject.reason == Reason::lane_short) {
     for (const Resources::Amount& part : task.row->request) {
       if (part.lane.value() == reject.detail) asked = part.amount;
     }
   }
   if (asked == 0) return INT64_MAX;
-  return static_cast<std::int64_t>(static_cast<__int128>(reject.shortfall) * 1000 / asked);
+  return farther +
+         static_cast<std::int64_t>(static_cast<__int128>(reject.shortfall) * 1000 / asked);
 }
 
 }  // namespace tutti

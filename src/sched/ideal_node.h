@@ -13,18 +13,23 @@ namespace tutti {
 
 /// A kind of node for each role, as many of it as the role has tasks to place, by that alternative
 /// of the role or its last one. Empty where a role asks for devices of which the fleet knows none.
-/// `nearest`: all nodes, the best models first.
+struct Site {
+  std::span<const NodeIndex> models;  ///< All nodes, the best models first.
+  NodeIndex beside;  ///< Whose domains they join; none: they make a new one of each level.
+};
 std::vector<Unblock> ideal_nodes(const State& state, GangIndex gang, std::size_t alternative,
-                                 std::span<const NodeIndex> nearest);
+                                 const Site& site);
 
 /// One node that would hold the whole minimum.
 std::vector<Unblock> ideal_node(const State& state, GangIndex gang, std::size_t alternative,
-                                std::span<const NodeIndex> nearest);
+                                const Site& site);
 
 /// Changes the labels as little as makes the selector match.
 void fulfil(const Selector& selector, Labels& labels);
 
-/// Thousandths of what is asked for that are missing; only amounts can be nearly enough.
+/// Thousandths of what is asked for that are missing; only amounts can be nearly enough. A node
+/// that has some of the devices, but never enough of them, is farther than any that could have
+/// them.
 std::int64_t distance(const TaskClass& task, const Reject& reject);
 
 }  // namespace tutti

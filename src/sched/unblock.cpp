@@ -1,18 +1,17 @@
 #include "sched/unblock.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "base/limits.h"
-#include "sched/fit.h"
+#include "sched/domain_miss.h"
+#include "sched/domains.h"
 #include "sched/ideal_node.h"
+#include "sched/remedies.h"
 #include "sched/what_if.h"
 
 namespace tutti {
 namespace {
-
-using Facts = std::vector<Unblock>;
 
 /// Trials, then the facts at hand are given as they are, superfluous ones among them: a trial takes
 /// about 10 ms on 10 000 nodes, and people wait for the answer.
@@ -25,51 +24,69 @@ class Search {
         factory_(factory),
         index_(gang),
         gang_(state.gangs()[gang]),
-        shape_(state.gang_shape(gang_.shape)) {
-    order_nodes();
-  }
+        shape_(state.gang_shape(gang_.shape)),
+        remedies_(state, gang) {}
 
   Unblocking run() {
     // It may wait for the end of what is being stopped, or for its turn.
     if (starts({})) return {.facts = with_those_ahead({})};
-    Unblocking out = enough();
-    if (!out.facts.empty()) out.facts = with_those_ahead(with_low_limits(out.facts));
-    return out;
+    find_ends_and_repairs();
+    never_ = never_starts(joined(joined(strangers_, friends_), repairs_)) &&
+             (untouched() || never_starts(joined(strangers_, repairs_)));
+    Facts facts = enough();
+    if (!facts.empty()) facts = with_those_ahead(with_low_limits(facts));
+    return {.facts = std::move(facts), .never = never_};
   }
 
  private:
-  Unblocking enough() {
-    Unblocking out;
-    const Facts limits = raised_limits();
-    Facts friends;
-    const Facts others = ended_tasks(friends);
-    const Facts ends = joined(others, friends);
-    const Facts repairs = repaired();
-    out.never = never_starts(joined(ends, repairs)) &&
-                (untouched() || never_starts(joined(others, repairs)));
-    if (!out.never) {
-      for (const Facts& all : {limits, joined(limits, ends), joined(limits, repairs),
-                               joined(joined(limits, ends), repairs)}) {
-        out.facts = enough_of(all);
-        if (!out.facts.empty()) return out;
-      }
+  void find_ends_and_repairs() {
+    strangers_ = remedies_.ended_strangers();
+    friends_ = remedies_.ended_friends();
+    repairs_ = remedies_.repaired();
+  }
+
+  Facts enough() const {
+    const Facts limits = remedies_.raised_limits();
+    const Facts ends = joined(strangers_, friends_);
+    const Facts both = joined(ends, repairs_);
+    std::vector<Facts> choices;
+    if (!never_) {
+      choices = {limits, joined(limits, ends), joined(limits, repairs_), joined(limits, both)};
     }
-    const Facts company = companions();
-    Facts all = joined(joined(limits, company), joined(ends, repairs));
-    if (!company.empty()) out.facts = enough_of(joined(limits, company));
-    if (out.facts.empty() && !company.empty()) out.facts = enough_of(all);
-    if (out.facts.empty() && untouched()) out.facts = enough_of(joined(tolerated(), all));
-    if (out.facts.empty()) out.facts = more_nodes(limits);
-    return out;
+    Facts all = joined(limits, both);
+    if (remedies_.needs_company()) {
+      const Facts company = remedies_.companions(false);
+      choices.push_back(joined(limits, company));
+      all = joined(joined(limits, company), both);
+      choices.push_back(all);
+      all = joined(all, remedies_.companions(true));
+      choices.push_back(all);
+    }
+    if (untouched()) choices.push_back(joined(remedies_.tolerated(), all));
+    for (const Facts& choice : choices) {
+      Facts facts = enough_of(choice);
+      if (!facts.empty()) return facts;
+    }
+    return more_nodes(limits);
   }
 
   // --- Trials -----------------------------------------------------------------------------------
 
   bool starts(const Facts& facts, WhatIf::Taken* taken = nullptr) const {
+    std::set<JobId> before;
+    if (in_turn_) return starts_in_turn(facts, before, taken);
     ++trials_;
     WhatIf world(state_, index_);
     for (const Unblock& fact : facts) world.happen(fact);
     return world.starts(factory_, taken).placed;
+  }
+
+  bool starts_in_turn(const Facts& facts, std::set<JobId>& before,
+                      WhatIf::Taken* taken = nullptr) const {
+    ++trials_;
+    WhatIf world(state_, index_);
+    for (const Unblock& fact : facts) world.happen(fact);
+    return world.starts_in_turn(factory_, before, taken);
   }
 
   /// Does it not start even on the emptied, healthy fleet? What it must be near may be there again
@@ -77,7 +94,7 @@ class Search {
   bool never_starts(const Facts& facts) const {
     WhatIf world(state_, index_);
     for (const Unblock& fact : facts) world.happen(fact);
-    if (untouched() && !terms().empty()) world.forget_company();
+    if (untouched() && remedies_.needs_company()) world.forget_company();
     const Placing placing = world.starts(factory_);
     return !placing && !placing.search_limit;
   }
@@ -161,30 +178,28 @@ class Search {
     return starts(lower) ? lower : facts;
   }
 
-  bool starts_in_turn(const Facts& facts, std::set<JobId>& before,
-                      std::vector<QueueUsage>* queues = nullptr) const {
-    ++trials_;
-    WhatIf world(state_, index_);
-    for (const Unblock& fact : facts) world.happen(fact);
-    if (!world.starts_in_turn(factory_, before)) return false;
-    for (std::size_t at = 0; queues != nullptr && at < world.state().queue_count(); ++at) {
-      queues->push_back(world.state().queue_usage(QueueIndex(at)));
-    }
-    return true;
-  }
-
-  /// Others may come first, and take what the facts make free. Limits may let them in too; else
-  /// they are named as well.
-  Facts with_those_ahead(const Facts& facts) const {
+  /// Others may come first, and take what the facts make free. Limits may let them in too, they may
+  /// step aside, or it takes as much as lets both in.
+  Facts with_those_ahead(const Facts& facts) {
     std::set<JobId> before;
     if (starts_in_turn(facts, before)) return facts;
     if (Facts higher = with_room_for_all(facts); !higher.empty()) return higher;
+    std::set<JobId> gone;
     Facts ahead;
-    while (!starts_in_turn(joined(facts, ahead), before)) {
-      if (before.empty() || tired()) return facts;
-      for (const JobId job : before) {
+    bool enough_ahead = false;
+    while (!enough_ahead) {
+      const std::size_t known = gone.size();
+      gone.merge(before);
+      if (gone.size() == known) break;
+      ahead.clear();
+      for (const JobId job : gone)
         ahead.push_back({.kind = Unblock::Kind::steps_aside, .job = job});
-      }
+      if (tired()) return joined(facts, ahead);
+      enough_ahead = starts_in_turn(joined(facts, ahead), before);
+    }
+    if (!enough_ahead) {
+      Facts more = enough_for_all();
+      return more.empty() ? facts : more;
     }
     for (std::size_t at = ahead.size(); at-- > 0 && !tired();) {
       Facts fewer = ahead;
@@ -192,6 +207,18 @@ class Search {
       if (starts_in_turn(joined(facts, fewer), before)) ahead = std::move(fewer);
     }
     return joined(facts, ahead);
+  }
+
+  /// What lets it start in its turn where those who come first cannot go: they are of its own job,
+  /// or it needs them near.
+  Facts enough_for_all() {
+    if (tired()) return {};
+    find_ends_and_repairs();
+    in_turn_ = true;
+    Facts facts = enough();
+    if (!facts.empty()) facts = with_low_limits(facts);
+    in_turn_ = false;
+    return facts;
   }
 
   /// The facts with limits that let in those who come first as well; none where that is not enough.
@@ -202,171 +229,51 @@ class Search {
       if (fact.kind == Unblock::Kind::raise_limit) fact.amount.amount = boundless;
     }
     std::set<JobId> before;
-    std::vector<QueueUsage> queues;
-    if (!starts_in_turn(higher, before, &queues)) return {};
+    WhatIf::Taken taken;
+    if (!starts_in_turn(higher, before, &taken)) return {};
     for (Unblock& fact : higher) {
-      if (fact.kind == Unblock::Kind::raise_limit) set_limit(fact, queues[fact.queue.value()]);
+      if (fact.kind == Unblock::Kind::raise_limit)
+        set_limit(fact, taken.queues[fact.queue.value()]);
     }
     return starts_in_turn(higher, before) ? higher : Facts();
   }
 
-  // --- What could happen ------------------------------------------------------------------------
-
-  /// Nodes in the order of how little they lack for the gang's first task.
-  void order_nodes() {
-    const TaskClass task{.shape = front(), .row = &state_.shape(front())};
-    const View view{state_, state_.usage()};
-    std::vector<std::pair<std::int64_t, NodeIndex>> ranked;
-    for (std::size_t at = 0; at < state_.fleet().size(); ++at) {
-      const Reject reject = fit_reject(task, view, NodeIndex(at));
-      ranked.emplace_back(reject.ok() ? 0 : distance(task, reject), NodeIndex(at));
-    }
-    std::ranges::sort(ranked);
-    for (const auto& [away, node] : ranked) nodes_.push_back(node);
-  }
-
-  ShapeIndex front() const { return shape_.roles.front().alternatives.front(); }
-
-  Facts raised_limits() const {
-    Facts out;
-    QueueIndex queue = state_.jobs()[gang_.job].queue;
-    for (; queue.valid(); queue = state_.queue(queue).parent) raise_limits(queue, out);
-    return out;
-  }
-
-  /// What this very queue would have to grant at most, by whichever alternatives.
-  void raise_limits(QueueIndex index, Facts& out) const {
-    const Queue& queue = state_.queue(index);
-    const QueueUsage& used = state_.queue_usage(index);
-    for (const NamedAmount& limit : queue.spec.limit) {
-      const bool gpus = limit.name == "gpu";
-      const auto lane = state_.fleet().lanes().find(limit.name);
-      std::int64_t wanted = 0;
-      for (const GangShape::Role& role : shape_.roles) {
-        std::int64_t most = 0;
-        for (const ShapeIndex shape : role.alternatives) {
-          const ShapeRow& row = state_.shape(shape);
-          if (gpus) most = std::max(most, row.gpu_milli);
-          if (!gpus && lane) most = std::max(most, row.amount(*lane));
-        }
-        wanted += most * std::max<std::int64_t>(role.min, shape_.min == 0 ? 1 : 0);
-      }
-      if (gpus) {
-        wanted = (used.gpu_milli + wanted + DeviceRequest::whole - 1) / DeviceRequest::whole;
-      } else if (lane && lane->value() < used.lanes.size()) {
-        wanted += used.lanes[lane->value()];
-      }
-      if (wanted <= limit.amount) continue;
-      out.push_back(
-          {.kind = Unblock::Kind::raise_limit, .queue = index, .amount = {limit.name, wanted}});
-    }
-  }
-
-  /// Tasks of others, those on the nearest nodes first; `friends` are those that it wants to be
-  /// near.
-  Facts ended_tasks(Facts& friends) const {
-    std::map<NodeIndex, Facts> by_node;
-    const std::vector<const TaskAffinity*> company = terms();
-    for (std::size_t at = 0; at < state_.tasks().size(); ++at) {
-      const TaskIndex index(at);
-      const Task& task = state_.tasks()[index];
-      if (!task.gang.valid() || !holds(task.phase) || task.gang == index_) continue;
-      const Unblock fact{
-          .kind = Unblock::Kind::task_ends, .node = task.node, .task = state_.id_of(index)};
-      const bool wanted = std::ranges::any_of(company, [&](const TaskAffinity* term) {
-        return term->tasks.matches(state_.shape(task.shape).spec.labels);
-      });
-      (wanted ? friends : by_node[task.node]).push_back(fact);
-    }
-    Facts out;
-    for (const NodeIndex node : nodes_) {
-      const auto here = by_node.find(node);
-      if (here != by_node.end()) out = joined(std::move(out), here->second);
-    }
-    return out;
-  }
-
-  Facts repaired() const {
-    Facts out;
-    for (const NodeIndex index : nodes_) {
-      const Node& node = state_.fleet().node(index);
-      if (!node.present) out.push_back({.kind = Unblock::Kind::node_returns, .node = index});
-      if (node.cordoned) out.push_back({.kind = Unblock::Kind::uncordon, .node = index});
-      const auto devices = state_.fleet().devices(index);
-      for (std::size_t at = 0; at < devices.size(); ++at) {
-        if (offered(devices[at])) continue;
-        out.push_back({.kind = Unblock::Kind::device_heals,
-                       .node = index,
-                       .ordinal = static_cast<std::uint16_t>(at)});
-      }
-    }
-    return out;
-  }
-
-  /// Every taint that keeps someone away, once.
-  Facts tolerated() const {
-    Facts out;
-    for (const NodeIndex index : nodes_) {
-      for (const Taint& taint : state_.fleet().node(index).taints) {
-        if (taint.effect == TaintEffect::prefer_no_schedule) continue;
-        if (std::ranges::find(out, taint, &Unblock::taint) != out.end()) continue;
-        out.push_back({.kind = Unblock::Kind::tolerate, .taint = taint});
-      }
-    }
-    return out;
-  }
-
-  /// The terms by which the gang's tasks must be near others.
-  std::vector<const TaskAffinity*> terms() const {
-    std::vector<const TaskAffinity*> out;
-    for (const GangShape::Role& role : shape_.roles) {
-      for (const ShapeIndex shape : role.alternatives) {
-        for (const TaskAffinity& term : state_.shape(shape).spec.affinities) {
-          if (!term.anti && term.weight == 0) out.push_back(&term);
-        }
-      }
-    }
-    return out;
-  }
-
-  /// A task for each such term on each node that takes work.
-  Facts companions() const {
-    Facts out;
-    for (const GangShape::Role& role : shape_.roles) {
-      for (const ShapeIndex shape : role.alternatives) {
-        const TaskShape& spec = state_.shape(shape).spec;
-        for (const TaskAffinity& term : spec.affinities) {
-          if (term.anti || term.weight != 0) continue;
-          TaskShape companion{.space = spec.space};
-          if (!term.namespaces.empty() && term.namespaces.front() != "*") {
-            companion.space = term.namespaces.front();
-          }
-          fulfil(term.tasks, companion.labels);
-          for (const NodeIndex node : nodes_) {
-            if (!state_.fleet().open(node)) continue;
-            out.push_back({.kind = Unblock::Kind::company, .node = node, .companion = companion});
-          }
-        }
-      }
-    }
-    return out;
-  }
-
-  /// New nodes: for each role its own kind, or one that holds all of the gang.
+  /// New nodes: for each role its own kind, or one that holds all of the gang; in the domain that
+  /// has the most room for it, or in one of their own.
   Facts more_nodes(const Facts& limits) const {
     std::size_t alternatives = 0;
     for (const GangShape::Role& role : shape_.roles) {
       alternatives = std::max(alternatives, role.alternatives.size());
     }
-    for (std::size_t at = 0; at < alternatives; ++at) {
-      for (const Facts& nodes :
-           {ideal_nodes(state_, index_, at, nodes_), ideal_node(state_, index_, at, nodes_)}) {
-        const Facts all = joined(limits, nodes);
-        if (!nodes.empty() && starts(all)) return fewest(all);
+    std::vector<Site> sites{{.models = remedies_.nodes()}};
+    const NodeIndex best = in_best_domain();
+    if (best.valid()) sites.insert(sites.begin(), {.models = remedies_.nodes(), .beside = best});
+    for (const Site& site : sites) {
+      for (std::size_t at = 0; at < alternatives; ++at) {
+        for (Facts nodes :
+             {ideal_nodes(state_, index_, at, site), ideal_node(state_, index_, at, site)}) {
+          for (Unblock& node : nodes) node.count *= turns();
+          const Facts all = joined(limits, nodes);
+          if (!nodes.empty() && starts(all)) return fewest(all);
+        }
       }
     }
     return {};
   }
+
+  /// A node of the domain that is only a little too small; none where nothing must be close.
+  NodeIndex in_best_domain() const {
+    Workspace workspace(factory_);
+    workspace.sync(state_);
+    const DomainMiss miss = domain_miss(state_, workspace, index_);
+    if (miss.domain.empty() || covers_all_nodes(miss.level)) return {};
+    const Domains& level = workspace.domains(state_, miss.level);
+    const auto at = std::ranges::find(level.names, miss.domain) - level.names.begin();
+    return level.members[static_cast<std::size_t>(at)].front();
+  }
+
+  /// Gangs of its job that start in one trial, at most.
+  std::uint32_t turns() const { return in_turn_ ? state_.jobs()[gang_.job].gangs : 1; }
 
   /// No fact too many, and of each kind of node as few as will do.
   Facts fewest(const Facts& all) const {
@@ -393,7 +300,12 @@ class Search {
   GangIndex index_;
   const Gang& gang_;
   const GangShape& shape_;
-  std::vector<NodeIndex> nodes_;  ///< The nearest to fitting first.
+  Remedies remedies_;
+  Facts strangers_;  ///< Tasks that end ...
+  Facts friends_;    ///< ... and those that it wants to be near.
+  Facts repairs_;
+  bool never_ = false;
+  bool in_turn_ = false;  ///< A trial lets those who come first start first.
   mutable unsigned trials_ = 0;
 };
 

@@ -4,6 +4,7 @@
 
 #include "sched/company.h"
 #include "sched/cycle.h"
+#include "sched/domains.h"
 #include "sched/gang.h"
 
 namespace tutti {
@@ -32,12 +33,17 @@ WhatIf::WhatIf(const State& state, GangIndex gang) : state_(state) {
   job_ = job.id;
   gang_ = gang.value() - job.first_gang.value();
   // What is being stopped of it stops in any case, and then waits with the rest.
-  for (std::uint32_t offset = 0; offset < state.gangs()[gang].tasks; ++offset) {
-    const TaskIndex index(state.gangs()[gang].first_task.value() + offset);
-    const Task& task = state.tasks()[index];
-    if (task.phase != TaskPhase::stopping) continue;
+  stop(gang, [](TaskPhase phase) { return phase == TaskPhase::stopping; });
+}
+
+/// Those of the gang's tasks of which `ends` is true of the phase have stopped.
+void WhatIf::stop(GangIndex index, bool (*ends)(TaskPhase)) {
+  const Gang gang = state_.gangs()[index];
+  for (std::uint32_t offset = 0; offset < gang.tasks; ++offset) {
+    const TaskIndex task(gang.first_task.value() + offset);
+    if (!ends(state_.tasks()[task].phase)) continue;
     constexpr std::int32_t told_to = 143;
-    apply(TaskExited{state.id_of(index), task.attempt, told_to});
+    apply(TaskExited{state_.id_of(task), state_.tasks()[task].attempt, told_to});
   }
 }
 
@@ -69,7 +75,7 @@ void WhatIf::happen(const Unblock& fact) {
     case Unblock::Kind::add_nodes:
       return add_nodes(fact);
     case Unblock::Kind::steps_aside:
-      return apply(JobCancelled{fact.job});
+      return step_aside(fact.job);
   }
 }
 
@@ -81,7 +87,17 @@ void WhatIf::raise_limit(const Unblock& fact) {
   apply(QueueSet{spec});
 }
 
+/// What runs of the job ends with it.
+void WhatIf::step_aside(JobId job) {
+  const Job row = state_.jobs()[state_.find(job)];
+  apply(JobCancelled{job});
+  for (std::uint32_t at = 0; at < row.gangs; ++at) {
+    stop(GangIndex(row.first_gang.value() + at), holds);
+  }
+}
+
 void WhatIf::place_companion(const Unblock& fact) {
+  if (!state_.fleet().open(fact.node)) return;  // Nothing starts there any more, nor yet.
   const RoleSpec role{.name = "companion", .alternatives = {fact.companion}};
   JobSpec spec{.name = "companion", .space = fact.companion.space};
   spec.gangs = {std::make_shared<const GangSpec>(GangSpec{.groups = {{.roles = {role}}}})};
@@ -123,7 +139,12 @@ void WhatIf::change_shapes(Change&& change) {
 void WhatIf::forget_company() {
   change_shapes([](TaskShape& shape, const GangSpec& gang) {
     std::erase_if(shape.affinities, [&](const TaskAffinity& term) {
-      return !term.anti && term.weight == 0 && !any_matches(gang, term, shape);
+      if (!term.needs_company() || any_matches(gang, term, shape)) return false;
+      // Company can stand beside it only on a node of some domain.
+      if (!covers_all_nodes(term.topology_key)) {
+        shape.nodes.requirements.push_back({.key = term.topology_key, .op = Operator::exists});
+      }
+      return true;
     });
   });
 }
@@ -151,22 +172,29 @@ Placing WhatIf::starts(const PolicyFactory& factory, Taken* taken) {
   return placing;
 }
 
-bool WhatIf::starts_in_turn(const PolicyFactory& factory, std::set<JobId>& before) {
+bool WhatIf::starts_in_turn(const PolicyFactory& factory, std::set<JobId>& before, Taken* taken) {
   before.clear();
   const GangIndex gang = submitted();
   Workspace workspace(factory);
   const std::uint32_t held = state_.gangs()[gang].holding;
+  std::vector<NodeIndex> nodes;
   // What is placed may make room beside it for what follows, as in Engine::step.
-  for (;;) {
+  while (state_.gangs()[gang].holding <= held) {
     const Plan plan = Cycle().run(state_, workspace);
     if (plan.actions.empty()) return false;
     for (const Decision& decision : plan.decisions) {
       if (decision.outcome == Outcome::placed) before.insert(decision.job);
     }
     before.erase(job_);
+    for (const Action& action : plan.actions) nodes.push_back(action.node);
     apply(PlanDecided{plan.actions});
-    if (state_.gangs()[gang].holding > held) return true;
   }
+  if (taken == nullptr) return true;
+  taken->nodes = std::move(nodes);
+  for (std::size_t at = 0; at < state_.queue_count(); ++at) {
+    taken->queues.push_back(state_.queue_usage(QueueIndex(at)));
+  }
+  return true;
 }
 
 NodeSpec description(const State& state, NodeIndex index) {

@@ -16,23 +16,24 @@ class WhatIf {
   WhatIf(const State& state, GangIndex gang);
 
   void happen(const Unblock& fact);
-  /// Would the gang start or grow when its turn comes? `before` becomes the jobs of others that get
-  /// places in these cycles. What was decided has happened then.
-  bool starts_in_turn(const PolicyFactory& factory, std::set<JobId>& before);
-  /// Takes the terms off the gang's tasks by which they must be near tasks of other gangs.
-  void forget_company();
-  /// Would the gang, alone, start or grow? Then `taken` says what it takes.
   struct Taken {
     std::vector<NodeIndex> nodes;
     std::vector<QueueUsage> queues;  ///< What all queues would use then.
   };
+  /// Would the gang start or grow when its turn comes? `before` becomes the jobs of others that get
+  /// places in these cycles, `taken` what all of them take. What was decided has happened then.
+  bool starts_in_turn(const PolicyFactory& factory, std::set<JobId>& before,
+                      Taken* taken = nullptr);
+  /// Takes the terms off the gang's tasks by which they must be near tasks of other gangs.
+  void forget_company();
+  /// Would the gang, alone, start or grow? Then `taken` says what it takes.
   Placing starts(const PolicyFactory& factory, Taken* taken = nullptr);
-
-  const State& state() const { return state_; }
 
  private:
   GangIndex submitted();
+  void stop(GangIndex gang, bool (*ends)(TaskPhase));
   void raise_limit(const Unblock& fact);
+  void step_aside(JobId job);
   void place_companion(const Unblock& fact);
   void add_nodes(const Unblock& fact);
   template <class Change>

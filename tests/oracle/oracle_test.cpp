@@ -137,9 +137,13 @@ class TaskCase {
     }
   }
 
-  /// Thousandths of what is asked for that are missing.
+  /// Thousandths of what is asked for that are missing. Who has some of the devices, but can never
+  /// have enough of them, comes after all others.
   static std::int64_t distance(const TaskShape& shape, const Why& why) {
     std::int64_t asked = 0;
+    if (why.reason == Reason::device_type_missing &&
+        why.shortfall < shape.devices[why.detail].count)
+      return INT64_MAX / 2 + why.shortfall * 1000 / shape.devices[why.detail].count;
     if (why.reason == Reason::devices_busy) asked = shape.devices[why.detail].count;
     if (why.reason == Reason::lane_short && why.amount == "pods") asked = 1;
     for (const NamedAmount& part : shape.resources) {

@@ -116,7 +116,7 @@ bool whole(const DeviceRequest& request) {
 /// MiB of one device of the type that the request takes.
 std::int64_t memory_of(const DeviceRequest& request, const DeviceType& type) {
   if (request.memory_mib > 0) return request.memory_mib;
-  return (type.memory_mib * request.compute_permille + 999) / 1000;
+  return type.memory_mib * request.compute_permille / 1000;
 }
 
 /// Could an empty device of this type serve the request?
