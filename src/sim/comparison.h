@@ -78,7 +78,8 @@ Result<std::vector<RunSummary>> compare(const FleetFile& fleet, const Comparison
 ///     max_wait_s, gpu_utilisation_percent, makespan_s;
 ///   snapshot: gpus_allocated, running, running_unplaced, pending, pending_started,
 ///     free_whole_nodes, largest_gang_8gpu.
-/// Where jobs can never start, "never_start": [{"workload": .., "job": .., "jobs": .., "why": ..}].
+/// Where jobs can never start, "never_start": [{"workload": .., "job": .., "jobs": .., "why": ..}],
+/// one entry for each kind of job, `why` only with the first few.
 std::string to_json(const std::vector<RunSummary>& runs,
                     const std::vector<NeverStarts>& never = {});
 /// For people; `device` is what they call an accelerator of the fleet, see device_word.

@@ -61,7 +61,9 @@ void write_never(JsonWriter& json, const std::vector<NeverStarts>& never) {
   for (const NeverStarts& each : never) {
     for (const NeverStarts::Kind& kind : each.kinds) {
       json.begin_object().member("workload", each.workload).member("job", kind.job);
-      json.member("jobs", kind.jobs).member("why", kind.why).end_object();
+      json.member("jobs", kind.jobs);
+      if (!kind.why.empty()) json.member("why", kind.why);
+      json.end_object();
     }
   }
   json.end_list();

@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "policy/registry.h"
+#include "sched/company.h"
 #include "sched/explain.h"
 #include "sched/gang.h"
+#include "sim/alike.h"
 #include "sim/fleet_view.h"
 
 namespace tutti {
@@ -18,26 +21,50 @@ namespace {
 /// An explanation tries out what would help, which takes long on a large fleet.
 constexpr std::size_t explained_max = 5;
 
-/// The first line as it is, those below it further to the right.
-std::string indented(const std::string& lines) {
-  std::string out;
-  for (std::size_t at = 0; at < lines.size(); ++at) {
-    out += lines[at];
-    if (lines[at] == '\n' && at + 1 < lines.size()) out += "  ";
+/// Is some task of the gang one that the term of `owner` speaks of?
+bool speaks_of(const TaskAffinity& term, const TaskShape& owner, const GangSpec& gang) {
+  for (const GroupSpec& group : gang.groups) {
+    for (const RoleSpec& role : group.roles) {
+      for (const TaskShape& shape : role.alternatives) {
+        if (counts_for(term.tasks, term.namespaces, owner, shape)) return true;
+      }
+    }
   }
-  return out;
+  return false;
 }
 
-/// What makes jobs alike here: the same queue, namespace and gangs.
-using Likeness = std::tuple<std::string, std::string, std::vector<const GangSpec*>>;
-
-Likeness likeness(const JobSpec& spec) {
-  std::vector<const GangSpec*> gangs;
-  for (const auto& gang : spec.gangs) gangs.push_back(gang.get());
-  return {spec.queue, spec.space, std::move(gangs)};
+/// The job as if all tasks of other gangs that it must be near were there.
+std::shared_ptr<const JobSpec> in_company(const std::shared_ptr<const JobSpec>& spec) {
+  JobSpec out = *spec;
+  bool changed = false;
+  for (auto& gang : out.gangs) {
+    GangSpec other = *gang;
+    std::size_t gone = 0;
+    for (GroupSpec& group : other.groups) {
+      for (RoleSpec& role : group.roles) {
+        for (TaskShape& shape : role.alternatives) {
+          gone += std::erase_if(shape.affinities, [&](const TaskAffinity& term) {
+            return !term.anti && term.weight == 0 && !speaks_of(term, shape, *gang);
+          });
+        }
+      }
+    }
+    if (gone == 0) continue;
+    gang = std::make_shared<const GangSpec>(std::move(other));
+    changed = true;
+  }
+  return changed ? std::make_shared<const JobSpec>(std::move(out)) : spec;
 }
 
-/// The empty fleet, on which one job at a time is tried.
+FleetFile repaired(FleetFile fleet) {
+  for (NodeSpec& node : fleet.nodes) {
+    node.cordoned = false;
+    for (DeviceSpec& device : node.devices) device.device.health = Health::online;
+  }
+  return fleet;
+}
+
+/// A fleet that runs nothing, on which one job at a time is tried.
 class EmptyFleet {
  public:
   EmptyFleet() : factory_(*builtin_policy("pack")), workspace_(factory_) {}
@@ -47,15 +74,27 @@ class EmptyFleet {
     return {};
   }
 
-  /// Does every gang of the job find places when it is alone?
-  Result<bool> places(std::shared_ptr<const JobSpec> spec) {
+  Result<Likeness> kind_of(std::shared_ptr<const JobSpec> spec) {
     const JobIndex job = TRY(submit(std::move(spec)));
+    Likeness out = likeness(state_, job);
+    TRY(withdraw(job));
+    return out;
+  }
+
+  /// Might every gang of the job find places when it is alone?
+  Result<bool> may_place(std::shared_ptr<const JobSpec> spec) {
+    const JobIndex job = TRY(submit(std::move(spec)));
+    workspace_.sync(state_);
     bool all = true;
     for (const GangIndex gang : gangs_of(job)) {
+      if (!all) break;
       Txn txn(state_, workspace_);
-      all = all && !over_limit(txn, gang) && place_gang(txn, gang);
+      all = !over_limit(txn, gang);
+      if (!all) break;
+      const Placing placing = place_gang(txn, gang);
+      all = placing.placed || placing.search_limit;
     }
-    TRY(apply(JobCancelled{state_.jobs()[job].id}));
+    TRY(withdraw(job));
     return all;
   }
 
@@ -69,7 +108,7 @@ class EmptyFleet {
       why = to_text(state_, explanation);
       break;
     }
-    TRY(apply(JobCancelled{state_.jobs()[job].id}));
+    TRY(withdraw(job));
     return why;
   }
 
@@ -77,9 +116,9 @@ class EmptyFleet {
   Result<JobIndex> submit(std::shared_ptr<const JobSpec> spec) {
     const JobId id(next_++);
     TRY(apply(JobSubmitted{id, std::move(spec)}));
-    workspace_.sync(state_);
     return state_.find(id);
   }
+  Result<void> withdraw(JobIndex job) { return apply(JobCancelled{state_.jobs()[job].id}); }
 
   std::vector<GangIndex> gangs_of(JobIndex index) const {
     const Job& job = state_.jobs()[index];
@@ -101,49 +140,77 @@ class EmptyFleet {
   std::uint64_t next_ = 1;
 };
 
+struct Alike {
+  std::shared_ptr<const JobSpec> first;
+  std::vector<std::size_t> rows;
+};
+
+Result<std::vector<Alike>> kinds_of(const Workload& workload, EmptyFleet& fleet) {
+  std::map<Likeness, std::size_t> known;
+  std::vector<Alike> kinds;
+  for (std::size_t row = 0; row < workload.jobs.size(); ++row) {
+    const auto& spec = workload.jobs[row].spec;
+    const auto [at, fresh] = known.try_emplace(TRY(fleet.kind_of(spec)), kinds.size());
+    if (fresh) kinds.push_back({.first = spec, .rows = {}});
+    kinds[at->second].rows.push_back(row);
+  }
+  return kinds;
+}
+
 }  // namespace
+
+std::string indented(const std::string& lines) {
+  std::string out;
+  for (std::size_t at = 0; at < lines.size(); ++at) {
+    out += lines[at];
+    if (lines[at] == '\n' && at + 1 < lines.size()) out += "  ";
+  }
+  return out;
+}
 
 std::string to_text(const NeverStarts& never) {
   if (never.kinds.empty()) return {};
   std::string out =
       fmt::format("{}: {} {} never start on this fleet, however empty\n", never.workload,
                   never.jobs, never.jobs == 1 ? "job can" : "jobs can");
+  std::uint64_t kinds = 0;
+  std::uint64_t jobs = 0;
   for (const NeverStarts::Kind& kind : never.kinds) {
+    if (kind.why.empty()) {
+      ++kinds;
+      jobs += kind.jobs;
+      continue;
+    }
     out += "  " + kind.job;
     if (kind.jobs > 1) out += fmt::format(" and {} more like it", kind.jobs - 1);
     out += ": " + indented(kind.why);
   }
-  if (never.not_explained > 0) {
-    out += fmt::format("  and {} other kinds of jobs find no place there\n", never.not_explained);
+  if (kinds > 0) {
+    out += fmt::format("  and {} more {} ({} {}), not explained here; --json lists all\n", kinds,
+                       kinds == 1 ? "kind" : "kinds", jobs, jobs == 1 ? "job" : "jobs");
   }
   return out;
 }
 
 Result<NeverStarts> never_start(const FleetFile& fleet, const Workload& workload) {
-  std::map<Likeness, std::size_t> known;
-  std::vector<NeverStarts::Kind> kinds;
-  std::vector<std::shared_ptr<const JobSpec>> firsts;
-  for (const Submission& job : workload.jobs) {
-    const auto [row, fresh] = known.try_emplace(likeness(*job.spec), kinds.size());
-    if (fresh) {
-      kinds.push_back({.job = job.spec->name});
-      firsts.push_back(job.spec);
-    }
-    ++kinds[row->second].jobs;
-  }
-  EmptyFleet empty;
-  TRY(empty.build(fleet, workload));
   NeverStarts out{.workload = workload.name};
-  for (std::size_t at = 0; at < kinds.size(); ++at) {
-    if (TRY(empty.places(firsts[at]))) continue;
-    if (out.kinds.size() == explained_max) {
-      ++out.not_explained;
-      continue;
+  out.by_job.resize(workload.jobs.size());
+  EmptyFleet best;
+  TRY(best.build(repaired(fleet), workload));
+  std::optional<EmptyFleet> given;
+  const bool spaces = many_spaces(workload);
+  std::size_t explained = 0;
+  for (const Alike& kind : TRY(kinds_of(workload, best))) {
+    if (TRY(best.may_place(in_company(kind.first)))) continue;
+    NeverStarts::Kind never{.job = full_name(*kind.first, spaces), .jobs = kind.rows.size()};
+    if (explained++ < explained_max) {
+      if (!given) TRY(given.emplace().build(fleet, workload));
+      never.why = TRY(given->why_never(kind.first));
+      if (never.why.empty()) continue;
     }
-    kinds[at].why = TRY(empty.why_never(firsts[at]));
-    if (kinds[at].why.empty()) continue;
-    out.jobs += kinds[at].jobs;
-    out.kinds.push_back(std::move(kinds[at]));
+    out.jobs += never.jobs;
+    out.kinds.push_back(std::move(never));
+    for (const std::size_t row : kind.rows) out.by_job[row] = true;
   }
   return out;
 }

@@ -53,15 +53,49 @@ TEST(NeverStartTest, LeavesOutWhatCouldStart) {
   EXPECT_EQ(to_text(never), "");
 }
 
+// However many wait for company only, none of them has to be explained.
+TEST(NeverStartTest, WhatWaitsForCompanyOfItsOwnJobOrOfNobodyMayStart) {
+  const NeverStarts never = of(fleet,
+                               "jobs:\n"
+                               "  - name: lonely\n"
+                               "    cpu: 1\n"
+                               "    affinity: [{tasks: {app: nobody}, within: host}]\n"
+                               "  - name: pair\n"
+                               "    cpu: 20\n"
+                               "    tasks: 2\n"
+                               "    labels: {app: pair}\n"
+                               "    affinity: [{tasks: {app: pair}, within: host}]\n");
+  ASSERT_EQ(never.kinds.size(), 1U) << "one node has no room for both";
+  EXPECT_EQ(never.kinds[0].job, "pair");
+  EXPECT_EQ(never.by_job, (std::vector{false, true}));
+}
+
+TEST(NeverStartTest, WhatARepairWouldLetStartMayStart) {
+  const std::string_view broken =
+      "nodes:\n"
+      "  - {name: a, cpu: 32, gpus: 4xT4, cordoned: true}\n"
+      "  - {name: b, cpu: 16}\n";
+  const NeverStarts never =
+      of(broken, "jobs:\n  - {name: later, gpus: 4}\n  - {name: large, cpu: 33}\n");
+  ASSERT_EQ(never.kinds.size(), 1U);
+  EXPECT_EQ(never.kinds[0].job, "large");
+}
+
+// All are counted and named; only the first few are explained.
 TEST(NeverStartTest, ExplainsOnlyTheFirstFew) {
   std::string jobs = "jobs:\n";
   for (int at = 0; at < 8; ++at) {
-    jobs += "  - {name: j" + std::to_string(at) + ", cpu: " + std::to_string(100 + at) + "}\n";
+    const std::string number = std::to_string(at);
+    jobs += "  - {name: 'j" + number + "-[0-1]', cpu: " + std::to_string(100 + at) + "}\n";
   }
   const NeverStarts never = of(fleet, jobs);
-  EXPECT_EQ(never.kinds.size(), 5U);
-  EXPECT_EQ(never.not_explained, 3U);
-  EXPECT_THAT(to_text(never), HasSubstr("and 3 other kinds of jobs find no place there"));
+  ASSERT_EQ(never.kinds.size(), 8U);
+  EXPECT_EQ(never.jobs, 16U);
+  EXPECT_NE(never.kinds[4].why, "");
+  EXPECT_EQ(never.kinds[5].why, "");
+  EXPECT_EQ(never.kinds[7].job, "j7-0");
+  EXPECT_THAT(to_text(never), HasSubstr("work: 16 jobs can never start"));
+  EXPECT_THAT(to_text(never), HasSubstr("and 3 more kinds (6 jobs), not explained here"));
 }
 
 }  // namespace
