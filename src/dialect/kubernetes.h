@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -72,6 +73,9 @@ struct Snapshot {
   std::vector<Standing> standing;  ///< By job.
   Elsewhere elsewhere;             ///< What was set aside.
 };
+
+/// The job without some of its pods; none when nothing is left. `keep` is by pod.
+std::shared_ptr<const JobSpec> without_pods(const JobSpec& spec, const std::vector<bool>& keep);
 
 /// Takes the pods that are bound elsewhere out of their jobs: they use nothing of this fleet, and
 /// want nothing of it. A gang's minimum counts no longer than what is left of it.

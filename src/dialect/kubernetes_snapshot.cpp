@@ -249,7 +249,8 @@ class SnapshotRead {
   std::vector<DeviceType> shared_;  ///< Types of cards that stand for several units, each once.
 };
 
-/// The job without some of its pods; none when nothing is left. `keep` is by pod.
+}  // namespace
+
 std::shared_ptr<const JobSpec> without_pods(const JobSpec& spec, const std::vector<bool>& keep) {
   JobSpec out = spec;
   std::size_t pod = 0;
@@ -269,8 +270,6 @@ std::shared_ptr<const JobSpec> without_pods(const JobSpec& spec, const std::vect
   }
   return left == 0 ? nullptr : std::make_shared<const JobSpec>(std::move(out));
 }
-
-}  // namespace
 
 void set_aside_elsewhere(Snapshot& snapshot) {
   std::set<std::string_view> known;

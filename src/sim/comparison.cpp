@@ -26,6 +26,7 @@ struct OneRun {
   const Workload* workload = nullptr;
   const PolicyRecipe* policy = nullptr;
   std::uint64_t seed = 0;
+  bool first = false;  ///< Of the seeds.
   bool map = false;
   Result<Outcome> result;
 };
@@ -38,12 +39,14 @@ Result<Outcome> outcome_of(const FleetFile& fleet, const Comparison& comparison,
           fill(fleet, *run.workload, *run.policy,
                {.seed = run.seed, .load_permille = comparison.load_permille, .map = run.map}));
     case Arrivals::trace:
-      return TRY(replay(fleet, *run.workload, *run.policy,
-                        {.seed = run.seed, .until = comparison.until, .map = run.map}));
+      return TRY(
+          replay(fleet, *run.workload, *run.policy,
+                 {.seed = run.seed, .until = comparison.until, .map = run.map, .end = run.first}));
     case Arrivals::snapshot:
       break;
   }
-  return TRY(place_again(*comparison.snapshot, *run.policy, run.map));
+  return TRY(
+      place_again(*comparison.snapshot, *run.policy, {.map = run.map, .given = comparison.given}));
 }
 
 void execute(const FleetFile& fleet, const Comparison& comparison, OneRun& run) {
@@ -151,10 +154,14 @@ void add(RunSummary& run, const std::vector<const ReplayResult*>& results) {
   mean.wait_s.max = average([](R r) { return r.trace.wait_s.max; });
   run.not_started = average([](R r) { return r.not_started; });
   run.trace = std::move(mean);
+  run.end = results.front()->end;
+  run.asked = results.front()->never_started;
 }
 
 void add(RunSummary& run, const std::vector<const SnapshotResult*>& results) {
   run.snapshot = *results.front();
+  run.end = run.snapshot->end;
+  run.asked = run.snapshot->asked;
 }
 
 /// Sums up runs of one kind. REQUIRES: at least one, and all succeeded.
@@ -197,7 +204,7 @@ std::vector<OneRun> runs_of(const Comparison& comparison) {
   const auto add = [&](const Workload& workload, const PolicyRecipe& policy, std::size_t seeds) {
     for (std::size_t at = 0; at < seeds; ++at) {
       const std::uint64_t seed = comparison.seeds.empty() ? 0 : comparison.seeds[at];
-      runs.push_back({&workload, &policy, seed, comparison.maps && at == 0, Outcome{}});
+      runs.push_back({&workload, &policy, seed, at == 0, comparison.maps && at == 0, Outcome{}});
     }
   };
   if (comparison.arrivals == Arrivals::snapshot) {

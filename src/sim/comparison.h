@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,7 +15,6 @@
 
 #include "base/result.h"
 #include "sim/fill.h"
-#include "sim/never_start.h"
 #include "sim/replay.h"
 #include "sim/snapshot.h"
 
@@ -34,6 +34,7 @@ struct Comparison {
   std::int64_t load_permille = 1300;   ///< fill: of the fleet's accelerators.
   Duration until = Duration::max();    ///< trace: since the first arrival.
   const Snapshot* snapshot = nullptr;  ///< snapshot: what to place anew.
+  std::optional<std::size_t> given;    ///< snapshot: see AnewOptions.
   bool maps = false;                   ///< Keep the end state of the first seed.
   unsigned threads = 1;
 };
@@ -58,6 +59,10 @@ struct RunSummary {
   std::optional<Report::Trace> trace;               ///< Means; over_time is that of the first seed.
   double not_started = 0;                           ///< trace: mean jobs per run.
   std::optional<SnapshotResult> snapshot;
+  /// How the first seed ended, and the rows of the jobs of which to say what became of them: of a
+  /// trace those that never started. None of a fill.
+  std::shared_ptr<const State> end;
+  std::vector<std::size_t> asked;
   std::uint64_t decisions = 0;   ///< Of all seeds together.
   double seconds = 0;            ///< Wall time, of all seeds together.
   std::uint64_t state_hash = 0;  ///< Over the seeds in order.
@@ -70,22 +75,7 @@ using Progress = std::function<void(std::size_t done, std::size_t all)>;
 Result<std::vector<RunSummary>> compare(const FleetFile& fleet, const Comparison& comparison,
                                         const Progress& progress);
 
-/// {"runs": [...]}, as `tutti sim --json` writes it. A run has policy, workload, seeds, decisions,
-/// decisions_per_second, seconds, state_hash, and
-///   fill: unallocated_gpu_percent and fragmented_gpu_percent, {"100": {"mean": .., "sd": ..}} by
-///     arrival mark, and failed_before_100, {"8": tasks};
-///   trace: jobs, finished, not_started, avg_wait_s, p50_wait_s, p95_wait_s, p99_wait_s,
-///     max_wait_s, gpu_utilisation_percent, makespan_s;
-///   snapshot: gpus_allocated, running, running_unplaced, pending, pending_started,
-///     free_whole_nodes, largest_gang_8gpu.
-/// Where jobs can never start, "never_start": [{"workload": .., "job": .., "jobs": .., "why": ..}],
-/// one entry for each kind of job, `why` only with the first few.
-std::string to_json(const std::vector<RunSummary>& runs,
-                    const std::vector<NeverStarts>& never = {});
-/// For people; `device` is what they call an accelerator of the fleet, see device_word.
-std::string to_table(const std::vector<RunSummary>& runs, std::string_view device = "GPU");
-/// The answer in one sentence, for a fleet of so many accelerators.
-std::string headline(const std::vector<RunSummary>& runs, std::uint64_t gpus,
-                     std::string_view device = "GPU");
+/// Whose jobs wait least, or under whom a cluster looks best placed anew; none of a fill.
+std::string_view best_policy(const std::vector<RunSummary>& runs);
 
 }  // namespace tutti

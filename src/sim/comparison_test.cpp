@@ -1,10 +1,9 @@
-#include "sim/comparison.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "dialect/tutti.h"
 #include "format/json.h"
+#include "sim/comparison_text.h"
 #include "sim/fleet_view.h"
 #include "sim/report_runs.h"
 
@@ -147,31 +146,31 @@ RunSummary with(std::string policy, double unallocated, std::string workload = "
 }
 
 TEST(HeadlineTest, TellsTheGain) {
-  EXPECT_EQ(headline({with("a", 10), with("b", 5)}, 6212),
+  EXPECT_EQ(headline({with("a", 10), with("b", 5)}, {6212}),
             "With b, 311 more of your 6 212 GPUs would be in use than with a when work for all of "
             "them has arrived.");
-  EXPECT_EQ(headline({with("a", 10), with("b", 5), with("c", 6)}, 1000),
+  EXPECT_EQ(headline({with("a", 10), with("b", 5), with("c", 6)}, {1000}),
             "With b, 10 more of your 1 000 GPUs would be in use than with c and 50 more than with "
             "a when work for all of them has arrived.");
-  EXPECT_EQ(headline({with("a", 10), with("b", 5), with("c", 10)}, 1000),
+  EXPECT_EQ(headline({with("a", 10), with("b", 5), with("c", 10)}, {1000}),
             "With b, 50 more of your 1 000 GPUs would be in use than with any other when work for "
             "all of them has arrived.");
-  EXPECT_EQ(headline({with("a", 25)}, 8),
+  EXPECT_EQ(headline({with("a", 25)}, {8}),
             "With a, 6 of your 8 GPUs would be in use when work for all of them has arrived.");
-  EXPECT_THAT(headline({with("a", 25), with("b", 25)}, 8), HasSubstr("any of the 2 policies"));
+  EXPECT_THAT(headline({with("a", 25), with("b", 25)}, {8}), HasSubstr("any of the 2 policies"));
 }
 
 TEST(HeadlineTest, AveragesOverWorkloads) {
   EXPECT_THAT(
       headline({with("a", 10, "v"), with("b", 0, "v"), with("a", 20, "w"), with("b", 10, "w")},
-               100),
-      HasSubstr("On the mean of 2 workloads: With b, 10 more"));
+               {100}),
+      HasSubstr("On the mean of 2 workloads, with b, 10 more"));
 }
 
 TEST(HeadlineTest, SaysWhenThereIsNothingToSay) {
-  EXPECT_EQ(headline({with("a", 0)}, 0), "The fleet has no GPUs.");
-  EXPECT_EQ(headline({}, 8), "");
-  EXPECT_THAT(headline({RunSummary{.policy = "a"}}, 8), HasSubstr("Too little work"));
+  EXPECT_EQ(headline({with("a", 0)}, {0}), "The fleet has no GPUs.");
+  EXPECT_EQ(headline({}, {8}), "");
+  EXPECT_THAT(headline({RunSummary{.policy = "a"}}, {8}), HasSubstr("Too little work"));
 }
 
 TEST(HeadlineTest, ComparesWaits) {
@@ -179,8 +178,53 @@ TEST(HeadlineTest, ComparesWaits) {
   slow.trace = Report::Trace{.wait_s = {.mean = 7200}};
   RunSummary quick{.policy = "quick"};
   quick.trace = Report::Trace{.wait_s = {.mean = 600}};
-  EXPECT_EQ(headline({slow, quick}, 8),
-            "With quick, jobs wait 10 min on average, 1h50m less than with slow.");
+  EXPECT_EQ(headline({slow, quick}, {8}),
+            "With quick, jobs wait 10 min on average, 1.8 h less than with slow.");
+}
+
+TEST(HeadlineTest, SaysFirstWhatDidNotStart) {
+  RunSummary run{.policy = "default"};
+  run.trace = Report::Trace{.jobs = 4, .wait_s = {.mean = 60}};
+  run.not_started = 3;
+  NeverStarts never{.workload = "w", .kinds = {{.job = "big", .jobs = 2}}, .jobs = 2};
+  never.by_job.resize(4);
+  EXPECT_THAT(headline({run}, {8}, {never}),
+              testing::StartsWith("2 of 4 jobs can never start on this fleet, and 1 more had not "
+                                  "started at the end; they count as waiting until then. With "
+                                  "default, jobs wait 60 s"));
+  run.not_started = 2;
+  EXPECT_THAT(headline({run}, {8}, {never}),
+              testing::StartsWith("2 of 4 jobs can never start on this fleet. With default"));
+  run.not_started = 0.5;
+  EXPECT_THAT(headline({run}, {8}),
+              testing::StartsWith("0.5 of 4 jobs had not started at the end"));
+  never.by_job.resize(2);
+  EXPECT_EQ(headline({run}, {8}, {never}),
+            "No: none of the 2 jobs can ever start on this fleet, however empty it is.");
+  EXPECT_EQ(headline({with("a", 90)}, {8}, {never}), headline({run}, {8}, {never})) << "a fill";
+  never.kinds.front().jobs = never.jobs = 1;
+  never.by_job.resize(1);
+  EXPECT_EQ(headline({run}, {8}, {never}),
+            "No: big can never start on this fleet, however empty it is.");
+}
+
+// As the page says it: web/src/words.ts.
+TEST(WaitTextTest, RoundsToTheNearest) {
+  EXPECT_EQ(wait_text(0), "0 s");
+  EXPECT_EQ(wait_text(0.4), "< 1 s");
+  EXPECT_EQ(wait_text(89.4), "89 s");
+  EXPECT_EQ(wait_text(460), "8 min");
+  EXPECT_EQ(wait_text(1013), "17 min");
+  EXPECT_EQ(wait_text(6600), "1.8 h");
+  EXPECT_EQ(wait_text(2 * 86400), "2.0 d");
+}
+
+TEST(FillTableTest, ShowsTheSizesThatFailed) {
+  RunSummary run = with("a", 10);
+  EXPECT_THAT(to_table({run}), HasSubstr("failed before 100 %"));
+  run.failed_before_100 = {{"2", 0.6}, {"16", 1}, {"share", 0.25}, {"8", 0}};
+  EXPECT_THAT(to_table({run}),
+              HasSubstr("failed before 100 %: share  2 GPUs  16 GPUs  decisions/s"));
 }
 
 TEST(HeadlineTest, ComparesWithThePresent) {
@@ -188,22 +232,22 @@ TEST(HeadlineTest, ComparesWithThePresent) {
   now.snapshot = SnapshotResult{.gpus_allocated = 8, .pending = 2, .free_whole_nodes = 0};
   RunSummary then{.policy = "pack"};
   then.snapshot = now.snapshot;
-  EXPECT_THAT(headline({now, then}, 16), HasSubstr("No policy here would do better"));
+  EXPECT_THAT(headline({now, then}, {16}), HasSubstr("No policy here would do better"));
   then.snapshot->free_whole_nodes = 1;
-  EXPECT_THAT(headline({now, then}, 16), HasSubstr("1 whole nodes would be free instead of 0"));
+  EXPECT_THAT(headline({now, then}, {16}), HasSubstr("1 whole node would be free instead of 0"));
   then.snapshot->gpus_allocated = 16;
   then.snapshot->pending_started = 2;
-  EXPECT_THAT(headline({now, then}, 16), HasSubstr("8 more of your 16 GPUs"));
+  EXPECT_THAT(headline({now, then}, {16}), HasSubstr("8 more of your 16 GPUs"));
   then.snapshot->running_unplaced = 1;
-  EXPECT_THAT(headline({now, then}, 16), HasSubstr("1 running pods would find no place"));
+  EXPECT_THAT(headline({now, then}, {16}), HasSubstr("1 running pod would find no place"));
 }
 
 TEST(HeadlineTest, SpeaksOfTheDevicesThatThereAre) {
-  EXPECT_THAT(headline({with("a", 25)}, 8, "accelerator"), HasSubstr("6 of your 8 accelerators"));
-  EXPECT_EQ(headline({with("a", 0)}, 0, "accelerator"), "The fleet has no accelerators.");
+  EXPECT_THAT(headline({with("a", 25)}, {8, "accelerator"}), HasSubstr("6 of your 8 accelerators"));
+  EXPECT_EQ(headline({with("a", 0)}, {0, "accelerator"}), "The fleet has no accelerators.");
   RunSummary now{.policy = "present"};
   now.snapshot = SnapshotResult{.gpus_allocated = 8};
-  EXPECT_THAT(headline({now}, 16, "accelerator"), HasSubstr("8 of your 16 accelerators"));
+  EXPECT_THAT(headline({now}, {16, "accelerator"}), HasSubstr("8 of your 16 accelerators"));
   const std::string table = to_table({now}, "accelerator");
   EXPECT_THAT(table, HasSubstr("accelerators allocated"));
   EXPECT_THAT(table, testing::Not(HasSubstr("GPU")));
@@ -217,8 +261,8 @@ TEST(HeadlineTest, WhatSeedsAloneMayMakeIsNoGain) {
     return run;
   };
   // The means differ by 3, two standard errors of the difference are 2 * sqrt(2 * 2^2 / 4) = 2.8.
-  EXPECT_THAT(headline({noisy("b", 2, 2), noisy("a", 5, 2)}, 100), HasSubstr("With b, 3 more"));
-  EXPECT_THAT(headline({noisy("b", 2, 2.2), noisy("a", 5, 2.2)}, 100),
+  EXPECT_THAT(headline({noisy("b", 2, 2), noisy("a", 5, 2)}, {100}), HasSubstr("With b, 3 more"));
+  EXPECT_THAT(headline({noisy("b", 2, 2.2), noisy("a", 5, 2.2)}, {100}),
               HasSubstr("any of the 2 policies"));
 }
 
@@ -229,7 +273,7 @@ TEST(HeadlineTest, NoGainIsMadeLarger) {
   then.snapshot = now.snapshot;
   const auto more = [&](double gpus) {
     then.snapshot->gpus_allocated = 1 + gpus;
-    const std::string all = headline({now, then}, 99);
+    const std::string all = headline({now, then}, {99});
     return all.substr(0, all.find(" more of"));
   };
   EXPECT_EQ(more(0.5), "With pack, 0.5");
@@ -238,8 +282,8 @@ TEST(HeadlineTest, NoGainIsMadeLarger) {
   EXPECT_EQ(more(3), "With pack, 3");
   EXPECT_EQ(more(12.9), "With pack, 12");
   EXPECT_THAT(more(0.09), HasSubstr("No policy here would do better"));
-  EXPECT_THAT(headline({with("b", 0), with("a", 0.5)}, 100), HasSubstr("With b, 0.5 more"));
-  EXPECT_THAT(headline({with("b", 0), with("a", 0.05)}, 100), HasSubstr("any of the 2 policies"));
+  EXPECT_THAT(headline({with("b", 0), with("a", 0.5)}, {100}), HasSubstr("With b, 0.5 more"));
+  EXPECT_THAT(headline({with("b", 0), with("a", 0.05)}, {100}), HasSubstr("any of the 2 policies"));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -296,6 +297,17 @@ Result<Snapshot> complete(Snapshot snapshot, const std::string& path, Wanted wan
                .hint = "kubectl get nodes,pods -A -o json > cluster.json"});
 }
 
+Result<Snapshot> read_dump(const std::string& path, const Catalog& catalog, Skipped& skipped,
+                           std::initializer_list<Wanted> wanted) {
+  Opened opened = TRY(open_known(path));
+  const SkippedIn here(skipped, path);
+  if (opened.format != FileFormat::kubernetes) return wrong_format(opened, "Kubernetes dump");
+  Snapshot snapshot = TRY(snapshot_of(opened, catalog, skipped));
+  for (const Wanted each : wanted) snapshot = TRY(complete(std::move(snapshot), path, each));
+  set_aside_elsewhere(snapshot);
+  return snapshot;
+}
+
 }  // namespace
 
 Result<std::string> read_file(const std::string& path) {
@@ -394,15 +406,12 @@ Result<Workload> load_workload(const std::string& path, const Catalog& catalog, 
   }
 }
 
+Result<Snapshot> load_dump(const std::string& path, const Catalog& catalog, Skipped& skipped) {
+  return read_dump(path, catalog, skipped, {Wanted::nodes});
+}
+
 Result<Snapshot> load_snapshot(const std::string& path, const Catalog& catalog, Skipped& skipped) {
-  Opened opened = TRY(open_known(path));
-  const SkippedIn here(skipped, path);
-  if (opened.format != FileFormat::kubernetes) return wrong_format(opened, "Kubernetes dump");
-  Snapshot snapshot = TRY(snapshot_of(opened, catalog, skipped));
-  snapshot =
-      TRY(complete(TRY(complete(std::move(snapshot), path, Wanted::nodes)), path, Wanted::pods));
-  set_aside_elsewhere(snapshot);
-  return snapshot;
+  return read_dump(path, catalog, skipped, {Wanted::nodes, Wanted::pods});
 }
 
 Result<PolicyRecipe> load_policy(const std::string& name_or_path) {

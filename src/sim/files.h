@@ -48,7 +48,9 @@ Result<Catalog> load_catalog(const std::vector<std::string>& own);
 
 Result<FleetFile> load_fleet(const std::string& path, const Catalog& catalog, Skipped& skipped);
 Result<Workload> load_workload(const std::string& path, const Catalog& catalog, Skipped& skipped);
-/// Nodes, pods and where they stand. REQUIRES: find_format says kubernetes.
+/// Nodes, and pods where there are some. REQUIRES: find_format says kubernetes.
+Result<Snapshot> load_dump(const std::string& path, const Catalog& catalog, Skipped& skipped);
+/// The same; without pods it is an error.
 Result<Snapshot> load_snapshot(const std::string& path, const Catalog& catalog, Skipped& skipped);
 
 /// A built-in policy by name, or a policy file by path, which is then called as the file's stem.

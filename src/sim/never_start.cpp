@@ -33,23 +33,28 @@ bool speaks_of(const TaskAffinity& term, const TaskShape& owner, const GangSpec&
   return false;
 }
 
+/// Drops the terms by which the role's tasks must be near those of others. Were there any?
+bool drop_company(RoleSpec& role, const GangSpec& gang) {
+  std::size_t gone = 0;
+  for (TaskShape& shape : role.alternatives) {
+    gone += std::erase_if(shape.affinities, [&](const TaskAffinity& term) {
+      return !term.anti && term.weight == 0 && !speaks_of(term, shape, gang);
+    });
+  }
+  return gone > 0;
+}
+
 /// The job as if all tasks of other gangs that it must be near were there.
 std::shared_ptr<const JobSpec> in_company(const std::shared_ptr<const JobSpec>& spec) {
   JobSpec out = *spec;
   bool changed = false;
   for (auto& gang : out.gangs) {
     GangSpec other = *gang;
-    std::size_t gone = 0;
+    bool dropped = false;
     for (GroupSpec& group : other.groups) {
-      for (RoleSpec& role : group.roles) {
-        for (TaskShape& shape : role.alternatives) {
-          gone += std::erase_if(shape.affinities, [&](const TaskAffinity& term) {
-            return !term.anti && term.weight == 0 && !speaks_of(term, shape, *gang);
-          });
-        }
-      }
+      for (RoleSpec& role : group.roles) dropped |= drop_company(role, *gang);
     }
-    if (gone == 0) continue;
+    if (!dropped) continue;
     gang = std::make_shared<const GangSpec>(std::move(other));
     changed = true;
   }

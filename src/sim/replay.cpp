@@ -90,7 +90,9 @@ class Replay final : public Backend {
   Result<ReplayResult> run(const ReplayOptions& options) {
     if (workload_.jobs.empty()) return fail(Code::invalid, "the workload has no jobs");
     map_ = options.map;
+    end_ = options.end;
     first_ = std::ranges::min_element(workload_.jobs, {}, &Submission::at)->at;
+    last_ = std::ranges::max_element(workload_.jobs, {}, &Submission::at)->at;
     for (std::size_t job = 0; job < jobs_.size(); ++job) {
       due_.push({workload_.jobs[job].at, true, order_++, job, {}, 0});
     }
@@ -152,6 +154,7 @@ class Replay final : public Backend {
 
   Result<void> step_at(Instant now) {
     advance(now);
+    if (now == last_ && last_ > first_) keep_utilisation();
     std::vector<Event> inbox;
     std::vector<std::size_t> ended;
     while (!due_.empty() && due_.top().at == now) {
@@ -176,6 +179,12 @@ class Replay final : public Backend {
     note();
     if (arrived_ == jobs_.size() && result_.left_by_model.empty()) keep_end();
     return {};
+  }
+
+  /// Of the time until now.
+  void keep_utilisation() {
+    const double all = static_cast<double>(gpu_milli_) * static_cast<double>((now_ - first_).us);
+    result_.trace.utilisation_percent = all > 0 ? 100 * allocated_us_ / all : allocated_percent();
   }
 
   void keep_end() {
@@ -215,17 +224,22 @@ class Replay final : public Backend {
     for (std::size_t at = 0; at < jobs_.size(); ++at) {
       if (!jobs_[at].arrived) continue;
       ++result_.trace.jobs;
-      if (!jobs_[at].started) ++result_.not_started;
+      if (!jobs_[at].started) {
+        ++result_.not_started;
+        result_.never_started.push_back(at);
+      }
       const Instant start = jobs_[at].started ? jobs_[at].start : now_;
       waits.push_back((start - workload_.jobs[at].at).in_seconds());
     }
     result_.trace.wait_s = summed(std::move(waits));
     result_.trace.makespan_s = (now_ - first_).in_seconds();
-    const double all = static_cast<double>(gpu_milli_) * static_cast<double>((now_ - first_).us);
-    result_.trace.utilisation_percent = all > 0 ? 100 * allocated_us_ / all : allocated_percent();
+    if (last_ == first_ || arrived_ < jobs_.size()) keep_utilisation();
     result_.trace.over_time = timeline_.take();
     if (result_.left_by_model.empty()) keep_end();
     result_.state_hash = engine_.state().hash();
+    if (end_ && result_.not_started > 0) {
+      result_.end = std::make_shared<const State>(engine_.state());
+    }
     return std::move(result_);
   }
 
@@ -240,13 +254,15 @@ class Replay final : public Backend {
   std::vector<TaskStarted> started_;   ///< To be reported at once.
   std::vector<TaskExited> exits_now_;  ///< The same.
   std::vector<JobTrack> jobs_;         ///< By position in the workload, which is the job's id.
-  Instant first_;
+  Instant first_;                      ///< Arrival ...
+  Instant last_;                       ///< ... and last.
   Instant now_;
   std::int64_t allocated_ = 0;
   double allocated_us_ = 0;  ///< ‰ of devices times microseconds; a report's figure.
   std::uint64_t queued_ = 0;
   std::size_t arrived_ = 0;
   bool map_ = false;
+  bool end_ = false;
   Timeline timeline_;
   ReplayResult result_;
 };

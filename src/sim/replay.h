@@ -6,12 +6,14 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
 #include "dialect/workload.h"
+#include "model/state.h"
 #include "policy/registry.h"
 #include "sim/report.h"
 
@@ -21,6 +23,7 @@ struct ReplayOptions {
   std::uint64_t seed = 42;           ///< Orders the nodes.
   Duration until = Duration::max();  ///< Since the first arrival; then the replay ends.
   bool map = false;                  ///< Keep the fleet as it is after the last arrival.
+  bool end = false;                  ///< Keep the state in which the replay ends.
 };
 
 struct ReplayResult {
@@ -28,6 +31,9 @@ struct ReplayResult {
   /// did counts as waiting until the end.
   Report::Trace trace;
   std::uint64_t not_started = 0;
+  std::shared_ptr<const State> end;  ///< Where asked for and some job never started: with it
+  std::vector<std::size_t>
+      never_started;  ///< those jobs' rows in the workload, which are their ids.
   std::vector<Report::Left> left_by_model;  ///< After the last arrival, or where `until` ends it.
   std::optional<Report::NodeMap> map;
   std::uint64_t decisions = 0;  ///< Tasks placed.

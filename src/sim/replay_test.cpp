@@ -50,6 +50,32 @@ jobs:
   EXPECT_DOUBLE_EQ(result.trace.wait_s.max, 0);
 }
 
+// However long the last job runs: all policies are looked at for the same time.
+TEST(ReplayTest, UtilisationIsThatUntilTheLastArrival) {
+  const auto utilisation = [](std::string_view jobs) {
+    return replayed(jobs).trace.utilisation_percent;
+  };
+  EXPECT_DOUBLE_EQ(utilisation("jobs:\n"
+                               "  - {name: a, gpus: 1, length: 15min}\n"
+                               "  - {name: b, gpus: 1, at: 60min, length: 9h}\n"),
+                   25);
+  EXPECT_DOUBLE_EQ(utilisation("jobs: [{name: a, gpus: 0.5, length: 9h}]"), 50)
+      << "all at once: as long as anything runs";
+}
+
+TEST(ReplayTest, KeepsItsEndWhereSomeJobNeverStarted) {
+  const std::string_view jobs =
+      "jobs:\n"
+      "  - {name: a, gpus: 1, length: 1h}\n"
+      "  - {name: b, gpus: 2, length: 1h}\n";
+  EXPECT_EQ(replayed(jobs).end, nullptr);
+  const ReplayResult result = replayed(jobs, {.end = true});
+  ASSERT_NE(result.end, nullptr);
+  EXPECT_EQ(result.never_started, (std::vector<std::size_t>{1}));
+  EXPECT_TRUE(result.end->find(JobId(1)).valid());
+  EXPECT_EQ(replayed("jobs: [{name: a, gpus: 1, length: 1h}]", {.end = true}).end, nullptr);
+}
+
 TEST(ReplayTest, EndsWhereItIsTold) {
   const ReplayResult result = replayed(R"(
 jobs:

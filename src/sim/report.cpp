@@ -125,6 +125,15 @@ void write_run(JsonWriter& json, const Report::Run& run, const Report::Fleet& fl
   if (run.snapshot) write_snapshot(json, *run.snapshot);
 }
 
+void write_stuck(JsonWriter& json, std::string_view name, const std::vector<Report::Stuck>& jobs) {
+  objects(json, name, jobs, [&](const Report::Stuck& stuck) {
+    json.member("workload", stuck.workload).member("policy", stuck.policy);
+    json.member("job", stuck.job).member("jobs", stuck.jobs).member("started", stuck.started);
+    json.member("runs_at_present", stuck.ran).member("never", stuck.never);
+    json.member("why", stuck.why);
+  });
+}
+
 /// "<" appears in the JSON inside texts only, where its escape means the same.
 std::string without_tags(std::string_view json) {
   std::string out;
@@ -159,6 +168,9 @@ std::string to_json(const Report& report) {
   write_fleet(json, report.fleet);
   objects(json, "runs", report.runs,
           [&](const Report::Run& run) { write_run(json, run, report.fleet); });
+  list(json, "notes", report.notes);
+  write_stuck(json, "never_start", report.never_start);
+  write_stuck(json, "waiting", report.waiting);
   json.end_object();
   CHECK(json.complete());
   return without_tags(out);

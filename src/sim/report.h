@@ -78,9 +78,11 @@ struct Report {
     std::uint64_t jobs = 0;
     std::uint64_t finished = 0;
     double makespan_s = 0;
-    double utilisation_percent = 0;  ///< Mean of allocated accelerators over the makespan.
-    Wait wait_s;                     ///< From arrival to start.
-    std::vector<Moment> over_time;   ///< By rising time; thin it out to some hundred.
+    /// Mean of allocated accelerators until the last arrival, the same time for all policies; over
+    /// the makespan where all jobs arrive at once.
+    double utilisation_percent = 0;
+    Wait wait_s;                    ///< From arrival to start.
+    std::vector<Moment> over_time;  ///< By rising time; thin it out to some hundred.
   };
 
   /// What only a cluster's dump has: its pods placed anew.
@@ -110,11 +112,26 @@ struct Report {
     std::optional<Anew> snapshot;
   };
 
+  /// Jobs of one kind that did not start, or some of which did not.
+  struct Stuck {
+    std::string workload;
+    std::string policy;  ///< Empty where none would help.
+    std::string job;     ///< One of them.
+    std::uint64_t jobs = 0;
+    std::uint64_t started = 0;
+    bool ran = false;    ///< They run in the dump; in the JSON "runs_at_present".
+    bool never = false;  ///< They are among `never_start`.
+    std::string why;     ///< Lines; may be empty.
+  };
+
   std::string version;   ///< "0.1.0 (4f2c9d1)"
   std::string headline;  ///< The answer in one sentence.
   std::string command;   ///< How to make it again; may be empty.
   Fleet fleet;
   std::vector<Run> runs;
+  std::vector<std::string> notes;
+  std::vector<Stuck> never_start;
+  std::vector<Stuck> waiting;
 };
 
 /// The empty page, or how to get it where this program was built without it.

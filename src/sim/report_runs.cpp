@@ -19,10 +19,30 @@ Report::Anew anew(const SnapshotResult& result) {
 
 }  // namespace
 
-Report report_of(const FleetFile& fleet, const std::vector<RunSummary>& runs) {
+Report report_of(const FleetFile& fleet, const std::vector<RunSummary>& runs,
+                 const Findings& findings) {
   Report report;
   report.fleet = describe_fleet(fleet);
-  report.headline = headline(runs, report.fleet.gpus, device_word(fleet));
+  report.headline = headline(runs, devices_of(fleet), findings.never);
+  report.notes = findings.notes;
+  for (const NeverStarts& each : findings.never) {
+    for (const NeverStarts::Kind& kind : each.kinds) {
+      report.never_start.push_back(
+          {.workload = each.workload, .job = kind.job, .jobs = kind.jobs, .why = kind.why});
+    }
+  }
+  for (const Waiting& each : findings.waiting) {
+    for (const Waiting::Kind& kind : each.kinds) {
+      report.waiting.push_back({.workload = each.workload,
+                                .policy = each.policy,
+                                .job = kind.job,
+                                .jobs = kind.jobs,
+                                .started = kind.started,
+                                .ran = kind.ran,
+                                .never = kind.never,
+                                .why = kind.why});
+    }
+  }
   for (const RunSummary& run : runs) {
     Report::Run out{.policy = run.policy, .workload = run.workload, .seeds = run.seeds};
     out.curve = run.curve;

@@ -4,12 +4,13 @@
 #include <vector>
 
 #include "dialect/workload.h"
-#include "sim/comparison.h"
+#include "sim/comparison_text.h"
 #include "sim/report.h"
 
 namespace tutti {
 
 /// All but `version` and `command`.
-Report report_of(const FleetFile& fleet, const std::vector<RunSummary>& runs);
+Report report_of(const FleetFile& fleet, const std::vector<RunSummary>& runs,
+                 const Findings& findings = {});
 
 }  // namespace tutti

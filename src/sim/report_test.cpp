@@ -56,7 +56,7 @@ TEST(ReportTest, WritesItsMembersUnderTheirNames) {
       R"("left_by_model":[{"model":"H100","gpus":2,"unallocated":0.25}],)"
       R"("failed_before_100":{"8":1.5,"share":0},"decisions_per_second":312000,)"
       R"("map":{"cpu_free_percent":[5,90],"memory_free_percent":[7,80],)"
-      R"("device_free_permille":[0,250,1000]}}]})");
+      R"("device_free_permille":[0,250,1000]}}],"notes":[],"never_start":[],"waiting":[]})");
 }
 
 TEST(ReportTest, WritesATraceWithoutAMap) {

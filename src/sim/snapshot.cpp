@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -36,7 +37,82 @@ std::uint32_t bound(const Snapshot::Standing& standing) {
       std::ranges::count_if(standing.nodes, [](const std::string& node) { return !node.empty(); }));
 }
 
-Order order_of(const Snapshot& snapshot) {
+/// The pods that run of a job whose others wait are a job of their own, until all that runs has its
+/// place; then the others join.
+struct Part {
+  std::size_t job = 0;  ///< Its row.
+  JobId id;
+  std::shared_ptr<const JobSpec> runs;
+  std::shared_ptr<const JobSpec> all;  ///< Those that wait are welcome, but not needed.
+  std::vector<std::uint32_t> pods;     ///< Those that run, among all.
+  std::vector<std::string> nodes;      ///< Where.
+  bool whole() const { return runs == all; }
+};
+
+/// No role needs more pods than run.
+std::shared_ptr<const JobSpec> joinable(const JobSpec& spec, const std::vector<bool>& runs) {
+  JobSpec out = spec;
+  std::size_t pod = 0;
+  for (auto& gang : out.gangs) {
+    GangSpec changed = *gang;
+    for (GroupSpec& group : changed.groups) {
+      for (RoleSpec& role : group.roles) {
+        std::uint32_t running = 0;
+        for (std::uint32_t at = 0; at < role.count; ++at) running += runs[pod++] ? 1 : 0;
+        role.min = std::min(role.min, running);
+      }
+    }
+    gang = std::make_shared<const GangSpec>(std::move(changed));
+  }
+  return std::make_shared<const JobSpec>(std::move(out));
+}
+
+Part part_of(const Snapshot& snapshot, std::size_t job) {
+  const std::vector<std::string>& nodes = snapshot.standing[job].nodes;
+  Part part{.job = job,
+            .id = JobId(job),
+            .runs = snapshot.workload.jobs[job].spec,
+            .all = snapshot.workload.jobs[job].spec,
+            .pods = {},
+            .nodes = {}};
+  std::vector<bool> runs;
+  for (std::uint32_t pod = 0; pod < nodes.size(); ++pod) {
+    runs.push_back(!nodes[pod].empty());
+    if (!runs.back()) continue;
+    part.pods.push_back(pod);
+    part.nodes.push_back(nodes[pod]);
+  }
+  if (part.pods.size() == nodes.size()) return part;
+  part.id = JobId(snapshot.standing.size() + job);
+  part.runs = without_pods(*part.all, runs);
+  part.all = joinable(*part.all, runs);
+  return part;
+}
+
+/// All pods of the job in place of those that run, which keep their places.
+std::vector<Event> joined(const State& state, const Part& part,
+                          const std::shared_ptr<const JobSpec>& spec) {
+  std::vector<Event> out;
+  PlanDecided plan;
+  for (std::uint32_t at = 0; at < part.pods.size(); ++at) {
+    const TaskId id{part.id, at};
+    const Task& task = state.tasks()[state.find(id)];
+    if (!holds(task.phase)) continue;
+    out.emplace_back(TaskExited{id, task.attempt, 0});
+    // Equal shapes have equal rows, whatever job they are of.
+    plan.actions.push_back({.task = {JobId(part.job), part.pods[at]},
+                            .attempt = 1,
+                            .shape = task.shape,
+                            .node = task.node,
+                            .devices = task.devices});
+  }
+  if (plan.actions.size() < part.pods.size()) out.emplace_back(JobCancelled{part.id});
+  out.emplace_back(JobSubmitted{JobId(part.job), plan.actions.empty() ? spec : part.all});
+  out.emplace_back(std::move(plan));
+  return out;
+}
+
+Order order_of(const Snapshot& snapshot, bool stay) {
   std::map<std::string_view, bool> open;
   for (const NodeSpec& node : snapshot.fleet.nodes) open[node.name] = !node.cordoned;
   Order order;
@@ -49,7 +125,7 @@ Order order_of(const Snapshot& snapshot) {
     if (bound(standing) == 0) {
       if (!standing.gated) order.waiting.push_back(job);
     } else {
-      (closed ? order.pinned : order.running).push_back(job);
+      (closed || stay ? order.pinned : order.running).push_back(job);
     }
   }
   const auto by_age = [&](std::size_t a, std::size_t b) {
@@ -89,23 +165,20 @@ bool guess_devices(const State& state, const ShapeRow& shape, NodeIndex node, De
 /// The jobs of a dump where the dump says that they stand.
 class Recorded {
  public:
-  explicit Recorded(const Snapshot& snapshot) : snapshot_(snapshot) {}
-
   Result<void> apply(const Event& event) {
     TRY(state_.admissible(event));
     state_.apply(event, Instant{});
     return {};
   }
 
-  /// Submits the job and places its bound pods. What was decided, for another engine to repeat.
-  Result<PlanDecided> stand(std::size_t job) {
-    TRY(apply(JobSubmitted{JobId(job), snapshot_.workload.jobs[job].spec}));
+  /// Submits what runs of a job and places it. What was decided, for another engine to repeat.
+  Result<PlanDecided> stand(const Part& part) {
+    TRY(apply(JobSubmitted{part.id, part.runs}));
     PlanDecided plan;
-    const std::vector<std::string>& nodes = snapshot_.standing[job].nodes;
-    for (std::uint32_t ordinal = 0; ordinal < nodes.size(); ++ordinal) {
-      const auto node = state_.fleet().find(nodes[ordinal]);
-      if (nodes[ordinal].empty() || !node) continue;
-      const TaskId id{JobId(job), ordinal};
+    for (std::uint32_t ordinal = 0; ordinal < part.nodes.size(); ++ordinal) {
+      const auto node = state_.fleet().find(part.nodes[ordinal]);
+      if (!node) continue;
+      const TaskId id{part.id, ordinal};
       const auto action = guess(id, *node);
       if (!action) continue;
       state_.apply(PlanDecided{{*action}}, Instant{});
@@ -127,7 +200,6 @@ class Recorded {
     return std::nullopt;
   }
 
-  const Snapshot& snapshot_;
   State state_;
 };
 
@@ -164,7 +236,8 @@ void count_room(const State& state, SnapshotResult& result) {
   }
 }
 
-SnapshotResult figures(const Snapshot& snapshot, const Order& order, const State& state, bool map) {
+SnapshotResult figures(const Snapshot& snapshot, const Order& order, const State& state,
+                       const AnewOptions& options) {
   SnapshotResult result;
   for (const auto* jobs : {&order.pinned, &order.running, &order.waiting}) {
     for (const std::size_t job : *jobs) {
@@ -176,6 +249,12 @@ SnapshotResult figures(const Snapshot& snapshot, const Order& order, const State
       result.pending_started += placed - std::min(pods, placed);
       const auto all = static_cast<std::uint32_t>(snapshot.standing[job].pods.size());
       if (!snapshot.standing[job].gated) result.pending += all - pods;
+      if (options.given && job >= *options.given) {
+        ++result.given;
+        result.given_started += placed == all ? 1 : 0;
+      }
+      const bool waits = pods < all && !snapshot.standing[job].gated;
+      if (waits || placed < pods) result.asked.push_back(job);
     }
   }
   std::int64_t permille = 0;
@@ -185,7 +264,12 @@ SnapshotResult figures(const Snapshot& snapshot, const Order& order, const State
   result.gpus_allocated = static_cast<double>(permille) / 1000;
   count_room(state, result);
   result.left_by_model = left_by_model(state);
-  if (map) result.map = node_map(snapshot.fleet, state);
+  if (options.given) {
+    std::ranges::stable_partition(result.asked,
+                                  [&](std::size_t job) { return job >= *options.given; });
+  }
+  if (options.map) result.map = node_map(snapshot.fleet, state);
+  result.end = std::make_shared<const State>(state);
   result.state_hash = state.hash();
   return result;
 }
@@ -196,44 +280,112 @@ Result<Engine::Step> said(Engine& engine, std::vector<Event> events) {
   return step;
 }
 
+/// Places anew, with the engine, what an order says.
+class Anew {
+ public:
+  Anew(const Snapshot& snapshot, const RecipeFactory& factory)
+      : snapshot_(snapshot), backend_(placed_), engine_(journal_, backend_, factory) {}
+
+  Result<void> run(std::vector<Event> fleet, const Order& order) {
+    Recorded recorded;
+    for (const Event& event : fleet) TRY(recorded.apply(event));
+    TRY(said(engine_, std::move(fleet)));
+    // Both states have seen the same events until now, so rows and shapes have the same numbers.
+    // One step, so that nothing else is placed between them.
+    std::vector<Event> standing;
+    for (const std::size_t job : order.pinned) {
+      const Part& part = parts_.emplace_back(part_of(snapshot_, job));
+      standing.emplace_back(JobSubmitted{part.id, part.runs});
+      standing.emplace_back(TRY(recorded.stand(part)));
+    }
+    if (!standing.empty()) TRY(said(engine_, std::move(standing)));
+    for (const std::size_t job : order.running) {
+      const Part& part = parts_.emplace_back(part_of(snapshot_, job));
+      TRY(said(engine_, {JobSubmitted{part.id, part.runs}}));
+    }
+    TRY(join_all());
+    for (const std::size_t job : order.waiting) {
+      TRY(said(engine_, {JobSubmitted{JobId(job), snapshot_.workload.jobs[job].spec}}));
+    }
+    return {};
+  }
+  const State& state() const { return engine_.state(); }
+  std::uint64_t placed() const { return placed_; }
+
+ private:
+  Result<void> join_all() {
+    std::vector<Event> all;
+    for (const Part& part : parts_) {
+      if (part.whole()) continue;
+      std::vector<Event> some =
+          joined(engine_.state(), part, snapshot_.workload.jobs[part.job].spec);
+      std::ranges::move(some, std::back_inserter(all));
+    }
+    if (!all.empty()) TRY(said(engine_, std::move(all)));
+    return {};
+  }
+
+  const Snapshot& snapshot_;
+  NullJournal journal_;
+  std::uint64_t placed_ = 0;
+  EndlessBackend backend_;
+  Engine engine_;
+  std::vector<Part> parts_;
+};
+
+/// What the dump says, and no more.
+Result<void> stand_all(Recorded& recorded, const Snapshot& snapshot, const Order& order) {
+  std::vector<std::size_t> running = order.pinned;
+  running.insert(running.end(), order.running.begin(), order.running.end());
+  for (const std::size_t job : running) {
+    const Part part = part_of(snapshot, job);
+    TRY(recorded.stand(part));
+    if (part.whole()) continue;
+    for (const Event& event : joined(recorded.state(), part, snapshot.workload.jobs[job].spec)) {
+      TRY(recorded.apply(event));
+    }
+  }
+  for (const std::size_t job : order.waiting) {
+    TRY(recorded.apply(JobSubmitted{JobId(job), snapshot.workload.jobs[job].spec}));
+  }
+  return {};
+}
+
 }  // namespace
 
-Result<SnapshotResult> place_again(const Snapshot& snapshot, const PolicyRecipe& policy, bool map) {
-  const Order order = order_of(snapshot);
-  const std::vector<Event> fleet =
-      TRY(fleet_events(snapshot.fleet, snapshot.workload, std::nullopt));
-  Recorded recorded(snapshot);
-  for (const Event& event : fleet) TRY(recorded.apply(event));
-  std::vector<PlanDecided> pinned;
-  for (const std::size_t job : order.pinned) pinned.push_back(TRY(recorded.stand(job)));
+std::size_t add_jobs(Snapshot& snapshot, const Workload& workload) {
+  std::vector<Submission>& jobs = snapshot.workload.jobs;
+  const std::size_t first = jobs.size();
+  Instant last;
+  for (const Submission& job : jobs) last = std::max(last, job.at);
+  for (const Submission& job : workload.jobs) {
+    jobs.push_back(job);
+    // Their order is that of the file, whatever it says of times.
+    jobs.back().at = last;
+    Snapshot::Standing& standing = snapshot.standing.emplace_back();
+    standing.pods.assign(tasks_of(*job.spec), job.spec->name);
+    standing.nodes.resize(standing.pods.size());
+  }
+  snapshot.workload.mix = mix_of(jobs);
+  return first;
+}
+
+Result<SnapshotResult> place_again(const Snapshot& snapshot, const PolicyRecipe& policy,
+                                   const AnewOptions& options) {
+  const Order order = order_of(snapshot, options.given.has_value());
+  std::vector<Event> fleet = TRY(fleet_events(snapshot.fleet, snapshot.workload, std::nullopt));
   if (policy.name == present_policy) {
-    for (const std::size_t job : order.running) TRY(recorded.stand(job));
-    for (const std::size_t job : order.waiting) TRY(recorded.stand(job));
-    return figures(snapshot, order, recorded.state(), map);
+    Recorded recorded;
+    for (const Event& event : fleet) TRY(recorded.apply(event));
+    TRY(stand_all(recorded, snapshot, order));
+    return figures(snapshot, order, recorded.state(), options);
   }
   TRY(check_recipe(policy));
   const RecipeFactory factory(policy);
-  NullJournal journal;
-  std::uint64_t placed = 0;
-  EndlessBackend backend(placed);
-  Engine engine(journal, backend, factory);
-  TRY(said(engine, fleet));
-  // Both states have seen the same events until now, so rows and shapes have the same numbers. One
-  // step, so that nothing else is placed between them.
-  std::vector<Event> standing;
-  for (std::size_t at = 0; at < pinned.size(); ++at) {
-    const std::size_t job = order.pinned[at];
-    standing.emplace_back(JobSubmitted{JobId(job), snapshot.workload.jobs[job].spec});
-    standing.emplace_back(std::move(pinned[at]));
-  }
-  if (!standing.empty()) TRY(said(engine, std::move(standing)));
-  for (const auto* jobs : {&order.running, &order.waiting}) {
-    for (const std::size_t job : *jobs) {
-      TRY(said(engine, {JobSubmitted{JobId(job), snapshot.workload.jobs[job].spec}}));
-    }
-  }
-  SnapshotResult result = figures(snapshot, order, engine.state(), map);
-  result.decisions = placed;
+  Anew anew(snapshot, factory);
+  TRY(anew.run(std::move(fleet), order));
+  SnapshotResult result = figures(snapshot, order, anew.state(), options);
+  result.decisions = anew.placed();
   return result;
 }
 

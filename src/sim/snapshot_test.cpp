@@ -5,46 +5,17 @@
 
 #include <string>
 
-#include "model/catalog.h"
+#include "dialect/tutti.h"
+#include "sim/test_dump.h"
 
 namespace tutti {
 namespace {
-
-std::string node(std::string_view name, bool cordoned = false) {
-  return R"({"kind": "Node", "metadata": {"name": ")" + std::string(name) +
-         R"("}, "spec": {"unschedulable": )" + (cordoned ? "true" : "false") +
-         R"(}, "status": {"allocatable": {"cpu": "64", "memory": "256Gi", "pods": "100",)"
-         R"( "nvidia.com/gpu": "8"}}})";
-}
-
-/// `created` is a second of the first minute; an empty `node` is pending.
-std::string pod(std::string_view name, int gpus, std::string_view node, int created) {
-  const std::string second = (created < 10 ? "0" : "") + std::to_string(created);
-  const std::string bound = node.empty() ? "" : R"("nodeName": ")" + std::string(node) + R"(", )";
-  return R"({"kind": "Pod", "metadata": {"name": ")" + std::string(name) +
-         R"(", "namespace": "x", "creationTimestamp": "2024-01-01T00:00:)" + second +
-         R"(Z"}, "spec": {)" + bound +
-         R"("containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": )" +
-         std::to_string(gpus) + R"(}}}]}, "status": {"phase": ")" +
-         (node.empty() ? "Pending" : "Running") + R"("}})";
-}
-
-Snapshot dump(const std::vector<std::string>& objects) {
-  std::string text = R"({"apiVersion": "v1", "items": [)";
-  for (std::size_t at = 0; at < objects.size(); ++at) text += (at == 0 ? "" : ",") + objects[at];
-  text += "]}";
-  const Catalog catalog = Catalog::builtin().value();
-  Skipped skipped;
-  auto snapshot = read_snapshot(source_of(text), "live", &catalog, skipped);
-  EXPECT_TRUE(snapshot.has_value()) << snapshot.error().text();
-  return std::move(snapshot).value_or(Snapshot{});
-}
 
 SnapshotResult under(const Snapshot& snapshot, std::string_view policy) {
   const PolicyRecipe recipe = policy == present_policy
                                   ? PolicyRecipe{.name = std::string(policy), .scores = {}}
                                   : builtin_policy(policy).value();
-  const auto result = place_again(snapshot, recipe, true);
+  const auto result = place_again(snapshot, recipe, {.map = true});
   EXPECT_TRUE(result.has_value()) << result.error().text();
   return result.value_or(SnapshotResult{});
 }
@@ -88,7 +59,7 @@ TEST(SnapshotTest, WhatRunsOnACordonedNodeStaysThere) {
   PolicyRecipe learned = builtin_policy("default").value();
   learned.learn_mix = true;
   for (const PolicyRecipe& policy : {builtin_policy("pack").value(), learned}) {
-    const auto placed = place_again(live, policy, true);
+    const auto placed = place_again(live, policy, {.map = true});
     ASSERT_TRUE(placed.has_value()) << placed.error().text();
     EXPECT_EQ(placed->running_unplaced, 0U);
     EXPECT_EQ(placed->gpus_allocated, 13);
@@ -164,6 +135,63 @@ TEST(SnapshotTest, WhatWaitsOfAGangThatPartlyRunsIsPending) {
   EXPECT_EQ(packed.running_unplaced, 0U);
   EXPECT_EQ(packed.pending, 2U);
   EXPECT_EQ(packed.pending_started, 1U);
+}
+
+/// A pod of a gang that may start with one of them.
+std::string elastic(std::string_view name, int gpus, std::string_view where, int created) {
+  std::string text = pod(name, gpus, where, created);
+  const std::string group = R"(, "annotations": {"scheduling.k8s.io/group-name": "g",
+      "scheduling.volcano.sh/group-min-member": "1"}}, "spec")";
+  return text.replace(text.find("}, \"spec\""), 9, group);
+}
+
+// What waits of a gang that partly runs must not push out what runs.
+TEST(SnapshotTest, AllThatRunsComesBeforeTheRestOfAGang) {
+  for (const bool cordoned : {false, true}) {
+    const Snapshot live = dump({node("n0", cordoned), node("n1"), elastic("a", 8, "n0", 1),
+                                elastic("b", 8, "", 1), pod("x", 8, "n1", 9)});
+    const SnapshotResult packed = under(live, "pack");
+    EXPECT_EQ(packed.running, 2U);
+    EXPECT_EQ(packed.running_unplaced, 0U);
+    EXPECT_EQ(packed.pending_started, 0U);
+    EXPECT_EQ(packed.gpus_allocated, 16);
+    EXPECT_EQ(packed.end->verify(), "");
+  }
+}
+
+TEST(SnapshotTest, TheRestOfAGangJoinsWhatRunsOfIt) {
+  // The first of the file waits, so that those that run are not the first of the gang.
+  const Snapshot live =
+      dump({node("n0"), node("n1"), elastic("a", 4, "", 1), elastic("b", 2, "n0", 1),
+            elastic("c", 2, "n1", 2), elastic("d", 2, "", 2)});
+  for (const std::string_view policy : {"present", "pack"}) {
+    const SnapshotResult end = under(live, policy);
+    const bool anew = policy != "present";
+    EXPECT_EQ(end.pending, 2U);
+    EXPECT_EQ(end.pending_started, anew ? 2U : 0U) << policy;
+    EXPECT_EQ(end.running_unplaced, 0U);
+    EXPECT_EQ(end.gpus_allocated, anew ? 10 : 4);
+    EXPECT_EQ(end.end->verify(), "");
+  }
+}
+
+TEST(SnapshotTest, WithJobsOfOnesOwnWhatRunsStays) {
+  Snapshot live = dump(
+      {node("n0"), node("n1"), pod("a", 2, "n0", 1), pod("b", 2, "n1", 2), pod("w", 2, "", 3)});
+  const Workload mine =
+      parse_workload("jobs: [{name: big, gpus: 8}, {name: small, gpus: 1, tasks: 2}]", "mine",
+                     nullptr)
+          .value();
+  const std::size_t given = add_jobs(live, mine);
+  EXPECT_EQ(given, 3U);
+  const auto end = place_again(live, builtin_policy("pack").value(), {.given = given}).value();
+  EXPECT_EQ(end.given, 2U);
+  EXPECT_EQ(end.given_started, 1U) << "packed anew, both would fit";
+  EXPECT_EQ(end.pending, 4U) << "one pod and three tasks";
+  EXPECT_EQ(end.pending_started, 3U);
+  EXPECT_EQ(end.decisions, 3U);
+  EXPECT_EQ(end.gpus_allocated, 8);
+  EXPECT_EQ(end.asked, (std::vector<std::size_t>{3, 4, 2})) << "one's own come first";
 }
 
 TEST(SnapshotTest, TasksShareTimeSlicedCards) {

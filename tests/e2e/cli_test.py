@@ -109,7 +109,7 @@ class CliTest(unittest.TestCase):
                 ([*sim, JOBS, "--seeds", "5..2"], 2, "--seeds"),
                 ([*sim, JOBS, "--seeds", "-1"], 2, "--seeds"),
                 ([*sim, JOBS, "--arrivals", "fill:0"], 2, "fill:1.3"),
-                ([*sim, JOBS, "--arrivals", "snapshot"], 2, "--workload"),
+                ([*sim, JOBS, "--arrivals", "snapshot"], 2, "kubectl"),
                 ([*sim, JOBS, "--until", "1h", "--arrivals", "fill:1"], 2, "--until"),
                 ([*sim, self.folder], 2, "Is a directory"),
                 ([*sim, self.folder / "emty.yaml"], 2, "did you mean"),

@@ -172,6 +172,53 @@ class ReportTest(unittest.TestCase):
                     round(100 * runs[row[0]]["gpus_allocated"] / self.sample["fleet"]["gpus"], 3)
                     for row in rows])
 
+    def test_what_did_not_start_is_said(self):
+        """As the terminal does: notes, what waits and why, what can never start."""
+        text = "document.querySelector('main').innerText"
+        for width, height in SCREENS:
+            with self.subTest(width=width):
+                self.browser.open(self.write(self.sample), width, height)
+                self.assertNotIn("ml/web-0", self.browser.run(text))
+                self.choose("cluster")
+                self.looks_right(self.browser.run(LOOK))
+                told = self.browser.run(text)
+                for wanted in (*self.sample["notes"], "Waiting at present", "What waits, with fgd",
+                               "ml/web-0 and 11 more like it: waits\n",
+                               "ml/web-8 and 3 more like it, 8 others would start: waits\n",
+                               "task tune-0/0 on node-003 ends (4 devices",
+                               "ml/huge and 2 more like it: can never start",
+                               "ml/db, running at present: waits",
+                               "ml/tune and 1 more like it: would start",
+                               "4 jobs would find no place on this fleet",
+                               "ml/huge and 2 more like it: never fits\n",
+                               "nearest: node-001 lacks 136 cpu", "ml/other\n"):
+                    self.assertIn(wanted, told + "\n")
+
+    def test_few_jobs_are_counted_in_whole_ones(self):
+        data = copy.deepcopy(self.sample)
+        for run in data["runs"]:
+            for moment in run.get("trace", {}).get("over_time", []):
+                moment["queued_jobs"] %= 4
+        self.browser.open(self.write(data), 1440, 900)
+        self.choose("week-trace")
+        ticks = self.browser.run("[...[...document.querySelectorAll('.card')].find((card) => card"
+                                 ".textContent.startsWith('Waiting jobs')).querySelectorAll("
+                                 "'.axis:first-of-type text[text-anchor=end]')]"
+                                 ".map((text) => text.textContent)")
+        self.assertEqual([tick for tick in ticks if tick.isdigit()], ["0", "1", "2", "3"])
+
+    def test_names_of_sizes_are_not_cut(self):
+        data = copy.deepcopy(self.sample)
+        data["fleet"]["all_gpus"] = False
+        data["runs"] = data["runs"][:2]
+        for run in data["runs"]:
+            run["failed_before_100"] = {size: 1 for size in ("share", "1", "2", "4", "8")}
+        self.browser.open(self.write(data), 1280, 900)
+        names = self.browser.run("[...document.querySelectorAll('.group-name')]"
+                                 ".map((text) => text.textContent)")
+        self.assertIn("Accelerator", names)
+        self.assertEqual([name for name in names if "…" in name], [])
+
     def test_a_table_that_is_cut_shows_it(self):
         more = "document.querySelector('.scroll').classList.contains('more')"
         self.browser.open(self.write(self.sample), 480, 740)
@@ -278,6 +325,10 @@ class ReportTest(unittest.TestCase):
             model["model"] = evil
         for run in self.sample["runs"]:
             run["policy"] = run["policy"] + evil
+        self.sample["notes"] = [evil]
+        for stuck in self.sample["never_start"] + self.sample["waiting"]:
+            stuck.update(workload=self.sample["runs"][0]["workload"], job=evil,
+                         why=f"{evil}\n{evil}")
         self.browser.open(self.write(self.sample), 360, 740)
         self.looks_right(seen := self.browser.run(LOOK))
         self.assertEqual(seen["headline"], evil)

@@ -2,7 +2,7 @@
 // the chart by 90 degrees, so that names keep their room.
 import { scaleBand, scaleLinear } from "d3-scale";
 import { card, numbers, svg } from "./dom";
-import { canvas_of, type Drawing, frame, type Margin, shorten, text_width, y_axis } from "./frame";
+import { canvas_of, type Drawing, frame, in_lines, type Margin, text_width, y_axis } from "./frame";
 
 export interface BarView {
   label: string;
@@ -70,9 +70,10 @@ function standing(chart: BarChart, view: BarView, width: number): Drawing {
         x: left + (bars(bar) ?? 0), width: Math.max(1, bars.bandwidth()), y: y(value),
         height: Math.max(value > 0 ? 1 : 0, base - y(value)), rx: 1.5 }));
     });
-    picture.append(svg("text", { class: "group-name", x: middle, y: base + 17,
-      "text-anchor": "middle" }, shorten(group.name, groups.step())));
-    if (group.note && text_width(group.note) <= groups.step()) {
+    const lines = in_lines(group.name, groups.step());
+    lines.forEach((line, row) => picture.append(svg("text", { class: "group-name", x: middle,
+      y: base + 17 + 15 * row, "text-anchor": "middle" }, line)));
+    if (group.note && lines.length === 1 && text_width(group.note) <= groups.step()) {
       picture.append(svg("text", { class: "group-note", x: middle, y: base + 32,
         "text-anchor": "middle" }, group.note));
     }

@@ -84,13 +84,15 @@ export function canvas_of(width: number, height: number): SVGElement {
   });
 }
 
-/** Grid lines, their numbers and the axis' name above them. */
+/** Grid lines, their numbers and the axis' name above them. What reads the same stands once. */
 export function y_axis(
   scale: ScaleLinear<number, number>, margin: Margin, width: number,
   label: string, format: (value: number) => string,
 ): SVGElement {
   const group = svg("g", { class: "axis" });
-  for (const tick of scale.ticks(5)) {
+  const ticks = scale.ticks(5);
+  const distinct = new Set(ticks.map(format)).size === ticks.length;
+  for (const tick of distinct ? ticks : ticks.filter(Number.isInteger)) {
     const y = Math.round(scale(tick)) + 0.5;
     group.append(
       svg("line", { class: tick === 0 ? "base" : "rule", x1: margin.left,
@@ -104,6 +106,15 @@ export function y_axis(
 /** Text widths without a layout: charts use one font size. */
 export function text_width(text: string): number {
   return text.length * 6.7;
+}
+
+/** Up to two lines, broken between words where one is too long. */
+export function in_lines(text: string, width: number): string[] {
+  if (text_width(text) <= width) return [text];
+  const words = text.split(" ");
+  if (words.length === 1) return [shorten(text, width)];
+  const last = words.pop() as string;
+  return [shorten(words.join(" "), width), shorten(last, width)];
 }
 
 export function shorten(text: string, width: number): string {

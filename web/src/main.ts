@@ -7,6 +7,7 @@ import { failed_sizes, merit, policy_table } from "./policies";
 import { read_report, type Report, type Run } from "./report";
 import { legend } from "./series";
 import { by_outcome, snapshot_table } from "./snapshot";
+import { stuck_cards } from "./stuck";
 import { forget_repaints, theme_button } from "./theme";
 import { trace_cards } from "./trace";
 import {
@@ -27,7 +28,8 @@ function start(): void {
   const workloads = [...new Set(report.runs.map((run) => run.workload))];
   const show = (workload: string): void => {
     forget_repaints();
-    body.replaceChildren(...content(report, report.runs.filter((r) => r.workload === workload)));
+    body.replaceChildren(...content(report, report.runs.filter((r) => r.workload === workload)),
+      ...stuck_cards(report, workload));
   };
   page.replaceChildren(top(report, workloads, show), body, foot(report));
   show(workloads[0] ?? "");
@@ -50,7 +52,10 @@ function top(
       h("span", {}, plural(fleet.nodes, "node")),
       h("span", {}, `${device_count(fleet.gpus)}${models}`),
       h("span", {}, h("label", { for: "workload" }, "workload "),
-        workloads.length > 1 ? choose : h("b", {}, workloads[0] ?? ""))));
+        workloads.length > 1 ? choose : h("b", {}, workloads[0] ?? ""))),
+    report.notes.length > 0
+      ? h("ul", { class: "notes" }, ...report.notes.map((note) => h("li", {}, note)))
+      : null);
 }
 
 function content(report: Report, unsorted: Run[]): HTMLElement[] {

@@ -6,6 +6,21 @@ export interface Report {
   command: string;
   fleet: Fleet;
   runs: Run[];
+  notes: string[]; // What else to know of the figures.
+  never_start: Stuck[];
+  waiting: Stuck[];
+}
+
+/** Jobs of one kind that did not start, or some of which did not. */
+export interface Stuck {
+  workload: string;
+  policy: string; // Empty where none would help.
+  job: string; // One of them.
+  jobs: number;
+  started: number;
+  runs_at_present: boolean;
+  never: boolean; // They are among never_start.
+  why: string; // Lines; may be empty.
 }
 
 export interface Fleet {

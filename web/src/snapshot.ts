@@ -33,7 +33,8 @@ export function snapshot_table(report: Report, unsure: Run[]): HTMLElement[] {
     h("tbody", {}, ...runs.map((run, index) => row_of(run, index, report.fleet.gpus))));
   return [card("Policies",
     "The cluster at present, and how it would look if each policy had placed its pods: first " +
-    "those that run, by age, then those that are pending.", scrolling("Policies", table))];
+    "those that run, by age, then those that are pending. With jobs of one's own, what runs " +
+    "stays where it is, and they come last.", scrolling("Policies", table))];
 }
 
 function row_of(run: Placed, index: number, gpus: number): HTMLElement {

@@ -60,7 +60,8 @@ function wait_table(runs: Traced[], index: (run: Run) => number): HTMLElement {
       h("td", {}, `${count(trace.finished)} of ${count(trace.jobs)}`));
   });
   return card("Waits and utilisation",
-    `How long jobs waited from arrival to start, and the mean share of ${devices()} allocated.`,
+    "How long jobs waited from arrival to start; a job that never did counts as waiting until " +
+    `the end. Utilisation is the mean share of ${devices()} allocated until the last job arrives.`,
     scrolling("Waits",
       h("table", { class: "policies" }, head_of(head), h("tbody", {}, ...rows))));
 }
