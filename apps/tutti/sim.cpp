@@ -235,13 +235,15 @@ void declare_sim(CLI::App& app, Run& run) {
       "Arrivals:\n"
       "  fill:X    jobs of X times the fleet's accelerators arrive and stay: how full can it get?\n"
       "  trace     jobs arrive and end as the workload says: how long do they wait?\n"
-      "  snapshot  what a Kubernetes dump runs and what waits there is placed anew\n"
+      "  snapshot  what a Kubernetes dump runs and what waits there is placed anew;\n"
+      "            with --workload what runs stays, and its jobs come last: do they start now?\n"
       "\n"
       "Examples:\n"
       "  tutti sim --fleet fleet.yaml --workload jobs.yaml --policy default --policy bestfit\n"
       "  tutti sim --fleet fleet.yaml --workload jobs.yaml --arrivals fill:1.3 --seeds 1..10 \\\n"
       "    --report report.html\n"
-      "  kubectl get nodes,pods -A -o json > cluster.json; tutti sim --fleet cluster.json\n");
+      "  kubectl get nodes,pods -A -o json > cluster.json; tutti sim --fleet cluster.json\n"
+      "  tutti sim --fleet cluster.json --workload jobs.yaml --arrivals snapshot\n");
   declare_generate(*sim, run);
   declare_chaos(*sim, run);
   declare_scenario(*sim, run);

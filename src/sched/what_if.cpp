@@ -24,6 +24,18 @@ bool any_matches(const GangSpec& gang, const TaskAffinity& term, const TaskShape
 
 }  // namespace
 
+bool without_company(TaskShape& shape, const GangSpec& gang) {
+  const auto gone = std::erase_if(shape.affinities, [&](const TaskAffinity& term) {
+    if (!term.needs_company() || any_matches(gang, term, shape)) return false;
+    // Company can stand beside it only on a node of some domain.
+    if (!covers_all_nodes(term.topology_key)) {
+      shape.nodes.requirements.push_back({.key = term.topology_key, .op = Operator::exists});
+    }
+    return true;
+  });
+  return gone > 0;
+}
+
 WhatIf::WhatIf(const State& state, GangIndex gang) : state_(state) {
   for (std::size_t at = 0; at < state.jobs().size(); ++at) {
     const JobId id = state.jobs()[JobIndex(at)].id;
@@ -137,16 +149,7 @@ void WhatIf::change_shapes(Change&& change) {
 }
 
 void WhatIf::forget_company() {
-  change_shapes([](TaskShape& shape, const GangSpec& gang) {
-    std::erase_if(shape.affinities, [&](const TaskAffinity& term) {
-      if (!term.needs_company() || any_matches(gang, term, shape)) return false;
-      // Company can stand beside it only on a node of some domain.
-      if (!covers_all_nodes(term.topology_key)) {
-        shape.nodes.requirements.push_back({.key = term.topology_key, .op = Operator::exists});
-      }
-      return true;
-    });
-  });
+  change_shapes([](TaskShape& shape, const GangSpec& gang) { without_company(shape, gang); });
 }
 
 /// The gang, its job submitted anew where it was changed.

@@ -48,6 +48,10 @@ class WhatIf {
   std::shared_ptr<JobSpec> changed_;  ///< The job's new spec, submitted when it is asked for.
 };
 
+/// Takes the terms off a task of the gang by which it must be near tasks of other gangs, as if they
+/// were there. Were there any?
+bool without_company(TaskShape& shape, const GangSpec& gang);
+
 /// The node as it would be reported, whatever has become of it, but for its name.
 NodeSpec description(const State& state, NodeIndex node);
 

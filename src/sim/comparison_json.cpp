@@ -37,6 +37,8 @@ void write_snapshot(JsonWriter& json, const SnapshotResult& result) {
   json.member("pending", result.pending).member("pending_started", result.pending_started);
   json.member("free_whole_nodes", result.free_whole_nodes);
   json.member("largest_gang_8gpu", result.largest_gang_8gpu);
+  if (result.given == 0) return;
+  json.member("given", result.given).member("given_started", result.given_started);
 }
 
 void write_fill(JsonWriter& json, const RunSummary& run) {

@@ -42,10 +42,11 @@ std::string fill_table(const std::vector<RunSummary>& runs, std::string_view dev
   std::vector<std::string> head{"workload", "policy", "unallocated % at 100", "at 130",
                                 "fragmented % at 100"};
   constexpr std::string_view failed = "failed before 100 %";
+  const std::string_view word = device == "GPU" ? device : "device";
   for (const std::string& size : sizes) {
     const bool counts = size != "cpu" && size != "share";
     const std::string name =
-        counts ? fmt::format("{} {}{}", size, device, size == "1" ? "" : "s") : size;
+        counts ? fmt::format("{} {}{}", size, word, size == "1" ? "" : "s") : size;
     head.push_back(size == sizes.front() ? fmt::format("{}: {}", failed, name) : name);
   }
   if (sizes.empty()) head.emplace_back(failed);

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "policy/registry.h"
-#include "sched/company.h"
 #include "sched/explain.h"
 #include "sched/gang.h"
+#include "sched/what_if.h"
 #include "sim/alike.h"
 #include "sim/fleet_view.h"
 
@@ -21,29 +21,6 @@ namespace {
 /// An explanation tries out what would help, which takes long on a large fleet.
 constexpr std::size_t explained_max = 5;
 
-/// Is some task of the gang one that the term of `owner` speaks of?
-bool speaks_of(const TaskAffinity& term, const TaskShape& owner, const GangSpec& gang) {
-  for (const GroupSpec& group : gang.groups) {
-    for (const RoleSpec& role : group.roles) {
-      for (const TaskShape& shape : role.alternatives) {
-        if (counts_for(term.tasks, term.namespaces, owner, shape)) return true;
-      }
-    }
-  }
-  return false;
-}
-
-/// Drops the terms by which the role's tasks must be near those of others. Were there any?
-bool drop_company(RoleSpec& role, const GangSpec& gang) {
-  std::size_t gone = 0;
-  for (TaskShape& shape : role.alternatives) {
-    gone += std::erase_if(shape.affinities, [&](const TaskAffinity& term) {
-      return !term.anti && term.weight == 0 && !speaks_of(term, shape, gang);
-    });
-  }
-  return gone > 0;
-}
-
 /// The job as if all tasks of other gangs that it must be near were there.
 std::shared_ptr<const JobSpec> in_company(const std::shared_ptr<const JobSpec>& spec) {
   JobSpec out = *spec;
@@ -52,7 +29,9 @@ std::shared_ptr<const JobSpec> in_company(const std::shared_ptr<const JobSpec>& 
     GangSpec other = *gang;
     bool dropped = false;
     for (GroupSpec& group : other.groups) {
-      for (RoleSpec& role : group.roles) dropped |= drop_company(role, *gang);
+      for (RoleSpec& role : group.roles) {
+        for (TaskShape& shape : role.alternatives) dropped |= without_company(shape, *gang);
+      }
     }
     if (!dropped) continue;
     gang = std::make_shared<const GangSpec>(std::move(other));

@@ -70,6 +70,19 @@ TEST(NeverStartTest, WhatWaitsForCompanyOfItsOwnJobOrOfNobodyMayStart) {
   EXPECT_EQ(never.by_job, (std::vector{false, true}));
 }
 
+TEST(NeverStartTest, WhereNoNodeHasTheLevelNobodyIsNear) {
+  const NeverStarts never = of(fleet,
+                               "jobs:\n"
+                               "  - name: near\n"
+                               "    cpu: 1\n"
+                               "    affinity: [{tasks: {app: nobody}, within: zone}]\n"
+                               "  - name: nowhere\n"
+                               "    cpu: 1\n"
+                               "    affinity: [{tasks: {app: nobody}, within: rack}]\n");
+  ASSERT_EQ(never.kinds.size(), 1U);
+  EXPECT_EQ(never.kinds[0].job, "nowhere");
+}
+
 TEST(NeverStartTest, WhatARepairWouldLetStartMayStart) {
   const std::string_view broken =
       "nodes:\n"

@@ -42,9 +42,10 @@ std::string why_it_waits(const State& state, const PolicyFactory& factory, GangI
       in_full ? explain(state, factory, gang) : reasons(state, factory, gang);
   if (!has_room(state, factory, gang)) return to_text(state, explanation);
   std::string out = "there is room for it; its turn has not come\n";
-  if (!explanation.unblock.empty()) out += "  it would start if\n";
-  for (const Unblock& fact : explanation.unblock) out += "    " + to_text(state, fact) + "\n";
-  return out;
+  const std::size_t ahead = explanation.unblock.size();
+  if (ahead == 0) return out;
+  return out + "  others come first: " + to_text(state, explanation.unblock.front()) +
+         (ahead > 1 ? fmt::format(", and {} more like this", ahead - 1) : "") + "\n";
 }
 
 /// One end of a run, and what is to be said of it.

@@ -39,7 +39,7 @@ TEST(WaitingTest, SaysWhichPodsStartAndWhyTheOthersDoNot) {
   EXPECT_THAT(now, HasSubstr("waiting at present:\n"
                              "  web-0 and 2 more like it: there is room for it; its turn has not"));
   EXPECT_THAT(now, HasSubstr("  large: waits\n    2 nodes  devices in use\n"));
-  EXPECT_THAT(now, HasSubstr("it would start if\n"));
+  EXPECT_THAT(now, HasSubstr("it would start if all of these hold\n"));
   EXPECT_THAT(now, HasSubstr("  1 job can never start, see below\n"));
   EXPECT_THAT(now, Not(HasSubstr("huge")));
   const std::string anew = to_text(said[1]);

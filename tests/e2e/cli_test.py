@@ -169,6 +169,67 @@ class CliTest(unittest.TestCase):
         self.assertEqual([(r["policy"], r["gpus_allocated"], r["pending_started"]) for r in runs],
                          [("present", 8, 0), ("pack", 16, 1)])
 
+    def test_why_pods_of_a_dump_wait(self):
+        pods = [pod("a", 4, "n0"), pod("b", 4, "n1"), *(pod(f"web-{n}", 4) for n in range(3)),
+                pod("large", 8), *(pod(f"huge-{n}", 9) for n in range(2))]
+        dump = {"apiVersion": "v1", "kind": "List", "items": [node("n0"), node("n1"), *pods]}
+        path = self.file("cluster.json", json.dumps(dump))
+        text = self.tutti("sim", "--fleet", path, "--policy", "pack")
+        for part in ("waiting at present:\n  web-0 and 2 more like it: there is room for it",
+                     "  large: waits\n    2 nodes  devices in use\n",
+                     "placed anew with pack:\n  web-2 (2 others start): waits\n",
+                     "  2 jobs can never start, see below\n",
+                     "cluster: 2 jobs can never start on this fleet, however empty\n"
+                     "  huge-0 and 1 more like it: never fits\n"):
+            self.assertIn(part, text)
+        found = json.loads(self.tutti("sim", "--fleet", path, "--policy", "pack", "--json", "-"))
+        self.assertEqual([(kind["policy"], kind["job"], kind["jobs"], kind["started"])
+                          for kind in found["waiting"]],
+                         [("present", "web-0", 3, 0), ("present", "large", 1, 0),
+                          ("present", "huge-0", 2, 0), ("pack", "web-2", 3, 2),
+                          ("pack", "large", 1, 0), ("pack", "huge-0", 2, 0)])
+        self.assertEqual([(kind["job"], kind["jobs"]) for kind in found["never_start"]],
+                         [("huge-0", 2)])
+
+    def test_own_jobs_come_to_a_dump(self):
+        dump = {"apiVersion": "v1", "kind": "List",
+                "items": [node("n0"), node("n1"), pod("a", 4, "n0"), pod("b", 4, "n1")]}
+        path = self.file("cluster.json", json.dumps(dump))
+        small = self.file("small.yaml", "jobs: [{name: mine, gpus: 4}]\n")
+        large = self.file("large.yaml", "jobs: [{name: mine, gpus: 8}]\n")
+        self.assertIn("note: 2 pods that run on this cluster are not counted",
+                      self.tutti("sim", "--fleet", path, "--workload", large))
+        words = ["sim", "--fleet", path, "--arrivals", "snapshot", "--workload"]
+        text = self.tutti(*words, small)
+        self.assertTrue(text.startswith("Yes: the job would start now with default"), text)
+        text = self.tutti(*words, large)
+        self.assertTrue(text.startswith("No: the job would not start now with default"), text)
+        self.assertIn("beside what runs, with default:\n  mine: waits\n", text)
+        run = json.loads(self.tutti(*words, large, "--workload", small, "--json", "-"))["runs"][1]
+        self.assertEqual((run["given"], run["given_started"]), (2, 1))
+
+    def test_nodes_and_pods_in_two_files(self):
+        nodes = self.file("nodes.json", json.dumps(
+            {"apiVersion": "v1", "kind": "List", "items": [node("n0")]}))
+        pods = self.file("pods.json", json.dumps(
+            {"apiVersion": "v1", "kind": "List", "items": [pod("a", 4, "n0")]}))
+        self.assertIn("note: where the pods run is not looked at, for the nodes are in another",
+                      self.tutti("sim", "--fleet", nodes, "--workload", pods))
+
+    def test_a_job_that_can_never_start_is_the_answer(self):
+        fleet = self.file("f.yaml", "nodes: [{name: n, cpu: 8, gpus: 4xT4}]\n")
+        jobs = self.file("j.yaml", "jobs: [{name: big, gpus: 8, length: 1h}]\n")
+        text = self.tutti("sim", "--fleet", fleet, "--workload", jobs)
+        self.assertTrue(text.startswith("No: big can never start on this fleet"), text)
+        self.assertNotIn("hardly differ", text)
+        self.assertNotIn("0 s", text)
+        jobs = self.file("j.yaml", "jobs:\n  - {name: a, gpus: 4}\n"
+                         "  - {name: 'b[0-1]', gpus: 1, length: 1h}\n")
+        text = self.tutti("sim", "--fleet", fleet, "--workload", jobs)
+        self.assertTrue(text.startswith("2 of 3 jobs had not started at the end;"), text)
+        self.assertIn("j: not started with default when the run ended:\n"
+                      "  b0 and 1 more like it: waits\n", text)
+
     def test_skipped_lines_are_counted(self):
         nodes = self.file("n.csv", "sn,cpu_milli,memory_mib,gpu,model\n"
                           "n,8000,9000,4,T4\nm,x,1,0,\n")

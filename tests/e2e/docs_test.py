@@ -7,6 +7,7 @@ into the documents instead; then read the diff.
 
 The program is build/dev/tutti, or the one that TUTTI_PROGRAM names.
 """
+import json
 import os
 import pathlib
 import re
@@ -123,6 +124,20 @@ class DocsTest(unittest.TestCase):
                  f"-I{self.folder}", f"-I{ROOT / 'src'}", str(path)],
                 capture_output=True, text=True, timeout=300, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_sim(self):
+        """Every member of the JSON is explained."""
+        text = (ROOT / "docs" / "sim.md").read_text(encoding="utf-8")
+        json_part = text[text.index("## JSON"):text.index("## The report")]
+        explained = set(re.findall(r"`(\w+)`", json_part))
+        cluster, job = "examples/cluster.json", "examples/job.yaml"
+        for words in (f"--fleet {cluster}", f"--fleet {cluster} --workload {job}",
+                      f"--fleet {cluster} --workload {job} --arrivals snapshot",
+                      f"--fleet {cluster} --workload {job} --arrivals fill:1.3"):
+            found = json.loads(self.printed(f"tutti sim {words} --json -"))
+            members = set(found).union(*found["runs"], *found.get("never_start", []),
+                                       *found.get("waiting", []))
+            self.assertEqual(members - explained, set(), words)
 
     def test_formats(self):
         self.follow(ROOT / "docs" / "formats.md", 1)
