@@ -61,10 +61,10 @@ void note_devices(const FleetFile& fleet, std::string_view word, std::vector<std
                                 closed_devices == 1 ? " counts" : "s count"));
   }
   if (slices > 0) {
-    notes.push_back(fmt::format("of the {}s {} {} of {}, which {} as well", word, slices,
-                                slices == 1 ? "is a slice" : "are slices",
-                                cut == 1 ? "1 other" : fmt::format("{} others", cut),
-                                cut == 1 ? "counts" : "count"));
+    notes.push_back(fmt::format(
+        "{} of the {}s {} of {}", slices, word, slices == 1 ? "is a slice" : "are slices",
+        cut == 1 ? "one card, which counts as another"
+                 : fmt::format("{} cards, which count as {} more", cut, cut)));
   }
 }
 

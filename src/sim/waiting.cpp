@@ -13,8 +13,8 @@
 namespace tutti {
 namespace {
 
-constexpr std::size_t in_full_max = 5;
-constexpr std::size_t in_short_max = 50;
+constexpr std::size_t shown_max = 5;
+constexpr std::size_t explained_max = 50;
 constexpr std::size_t started_shown_max = 10;
 
 /// The first gang of the job that still wants places; none when the job has them all.
@@ -55,6 +55,7 @@ struct End {
   const PolicyRecipe& recipe;
   const Snapshot* snapshot;  ///< Null for a trace.
   const NeverStarts& never;
+  bool in_full = true;  ///< The first few with what would help.
 };
 
 struct Alike {
@@ -100,9 +101,9 @@ Waiting waiting_of(const End& end) {
     kind.ran = ran;
     if (alike.waiting.empty()) continue;
     kind.never = end.never.by_job[row];
-    if (kind.never || explained == in_short_max) continue;
-    kind.in_full = explained++ < in_full_max;
-    kind.why = why_it_waits(state, factory, waiting_gang(state, row), kind.in_full);
+    if (kind.never || explained == explained_max) continue;
+    kind.shown = explained++ < shown_max;
+    kind.why = why_it_waits(state, factory, waiting_gang(state, row), kind.shown && end.in_full);
   }
   return out;
 }
@@ -153,7 +154,7 @@ std::string to_text(const Waiting& waiting) {
     } else if (waits == 0 && shown++ >= started_shown_max) {
       ++kinds_started;
       started += kind.jobs;
-    } else if (waits > 0 && !kind.in_full) {
+    } else if (waits > 0 && !kind.shown) {
       ++kinds_waiting;
       others += waits;
     } else {
@@ -178,7 +179,7 @@ Result<std::vector<Waiting>> explain_waiting(const Comparison& comparison,
   for (std::size_t at = 0; at < runs.size(); ++at) {
     const RunSummary& run = runs[at];
     const bool now = run.policy == present_policy;
-    const bool matters = now ? !comparison.given : run.policy == best;
+    const bool matters = now ? !comparison.given : run.policy == best || !snapshot;
     if (run.end == nullptr || run.asked.empty() || !matters) continue;
     Waiting& waiting = out.emplace_back(waiting_of({
         .workload = snapshot ? comparison.snapshot->workload : comparison.workloads[at / policies],
@@ -186,6 +187,7 @@ Result<std::vector<Waiting>> explain_waiting(const Comparison& comparison,
         .recipe = now ? present : comparison.policies[at % policies],
         .snapshot = snapshot ? comparison.snapshot : nullptr,
         .never = never[at / policies],
+        .in_full = now || run.policy == best,
     }));
     waiting.title = title_of(comparison, run);
     // They are explained as what they are, whatever the policy.

@@ -21,7 +21,7 @@ struct Waiting {
     std::uint64_t started = 0;  ///< ... and those of them that have all their places.
     bool ran = false;           ///< They run in the dump.
     bool never = false;         ///< They can never start: see NeverStarts.
-    bool in_full = false;       ///< `why` says what would help.
+    bool shown = false;         ///< To people: it is among the first few.
     std::string why;  ///< Lines, each ended; empty where all started, or there are too many.
   };
   std::string title;  ///< "waiting at present": what the kinds are.
@@ -30,9 +30,10 @@ struct Waiting {
   std::vector<Kind> kinds;
 };
 
-/// What waits in the ends that matter to the reader of a comparison: that of the best policy, and
-/// of a snapshot in which all is placed anew also the present one. `never` has one entry for each
-/// workload, in the same order. O(kinds of jobs * nodes), and an explanation for the first few.
+/// What waits in the ends that matter to the reader of a comparison: of a snapshot that of the best
+/// policy and, where all is placed anew, the present one; of traces all, those of other policies
+/// without what would help. `never` has one entry for each workload, in the same order. O(kinds of
+/// jobs * nodes), and explanations for the first few.
 Result<std::vector<Waiting>> explain_waiting(const Comparison& comparison,
                                              const std::vector<RunSummary>& runs,
                                              const std::vector<NeverStarts>& never);

@@ -84,20 +84,25 @@ TEST(WaitingTest, BoundsWhatItExplains) {
 
 TEST(WaitingTest, NamesTheJobsOfATraceThatNeverStarted) {
   const auto fleet = parse_fleet("nodes: [{name: n, cpu: 8, gpus: 1xT4}]", "one", nullptr).value();
-  Comparison comparison{.arrivals = Arrivals::trace,
-                        .policies = {builtin_policy("pack").value()},
-                        .workloads = {parse_workload("jobs:\n"
-                                                     "  - {name: a, gpus: 1}\n"
-                                                     "  - {name: 'b[0-2]', gpus: 1, at: 1h}\n"
-                                                     "  - {name: c, gpus: 2, length: 1h}\n",
-                                                     "work", nullptr)
-                                          .value()},
-                        .seeds = {1, 2}};
+  Comparison comparison{
+      .arrivals = Arrivals::trace,
+      .policies = {builtin_policy("pack").value(), builtin_policy("spread").value()},
+      .workloads = {parse_workload("jobs:\n"
+                                   "  - {name: a, gpus: 1}\n"
+                                   "  - {name: 'b[0-2]', gpus: 1, at: 1h}\n"
+                                   "  - {name: c, gpus: 2, length: 1h}\n",
+                                   "work", nullptr)
+                        .value()},
+      .seeds = {1, 2}};
   const auto runs = compare(fleet, comparison, nullptr).value();
   const auto said =
       explain_waiting(comparison, runs, {never_start(fleet, comparison.workloads[0]).value()});
-  ASSERT_EQ(said->size(), 1U);
+  ASSERT_EQ(said->size(), 2U);
   ASSERT_EQ(said->front().kinds.size(), 1U) << "what can never start is said elsewhere";
+  EXPECT_THAT(to_text(said->front()), HasSubstr("it would start if"));
+  EXPECT_THAT(to_text(said->back()), HasSubstr("work: not started with spread when the run ended:\n"
+                                               "  b0 and 2 more like it: waits\n"));
+  EXPECT_THAT(to_text(said->back()), Not(HasSubstr("it would start if")));
   EXPECT_THAT(to_text(said->front()),
               testing::StartsWith("work: not started with pack when the run ended:\n"
                                   "  b0 and 2 more like it: waits\n    1 node  devices in use\n"));
