@@ -239,6 +239,7 @@ void count_room(const State& state, SnapshotResult& result) {
 SnapshotResult figures(const Snapshot& snapshot, const Order& order, const State& state,
                        const AnewOptions& options) {
   SnapshotResult result;
+  std::vector<std::size_t> lost;
   for (const auto* jobs : {&order.pinned, &order.running, &order.waiting}) {
     for (const std::size_t job : *jobs) {
       // Of a gang that partly runs, places go to what runs first.
@@ -254,7 +255,7 @@ SnapshotResult figures(const Snapshot& snapshot, const Order& order, const State
         result.given_started += placed == all ? 1 : 0;
       }
       const bool waits = pods < all && !snapshot.standing[job].gated;
-      if (waits || placed < pods) result.asked.push_back(job);
+      if (waits || placed < pods) (waits ? result.asked : lost).push_back(job);
     }
   }
   std::int64_t permille = 0;
@@ -264,6 +265,7 @@ SnapshotResult figures(const Snapshot& snapshot, const Order& order, const State
   result.gpus_allocated = static_cast<double>(permille) / 1000;
   count_room(state, result);
   result.left_by_model = left_by_model(state);
+  result.asked.insert(result.asked.end(), lost.begin(), lost.end());
   if (options.given) {
     std::ranges::stable_partition(result.asked,
                                   [&](std::size_t job) { return job >= *options.given; });
