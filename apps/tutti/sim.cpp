@@ -237,6 +237,7 @@ void declare_sim(CLI::App& app, Run& run) {
       "  trace     jobs arrive and end as the workload says: how long do they wait?\n"
       "  snapshot  what a Kubernetes dump runs and what waits there is placed anew;\n"
       "            with --workload what runs stays, and its jobs come last: do they start now?\n"
+      "docs/sim.md explains them, and every figure.\n"
       "\n"
       "Examples:\n"
       "  tutti sim --fleet fleet.yaml --workload jobs.yaml --policy default --policy bestfit\n"
