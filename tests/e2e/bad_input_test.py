@@ -1,9 +1,6 @@
 #!/usr/bin/env python3
 """Bad input of every kind, to every reader and command: a clear error, exit code 2, nothing half
-written. bad_input.py has the tables.
-
-The program is build/dev/tutti, or the one that TUTTI_PROGRAM names.
-"""
+written. bad_input.py has the tables."""
 import concurrent.futures
 import json
 import os
@@ -17,11 +14,8 @@ import threading
 import unittest
 
 import bad_input as bad
+from tutti_case import FLEET, JOBS, PROGRAM, ROOT, TuttiCase
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = pathlib.Path(os.environ.get("TUTTI_PROGRAM", ROOT / "build" / "dev" / "tutti"))
-FLEET = ROOT / "examples" / "fleet.yaml"
-JOBS = ROOT / "examples" / "jobs.yaml"
 NOBODY = 65534
 TIME_S = 60
 MEMORY_KIB = 2 << 20
@@ -95,12 +89,9 @@ def contents(folder):
             if path.is_file() and os.access(path, os.R_OK)}
 
 
-@unittest.skipUnless(PROGRAM.exists(), f"missing: {PROGRAM.name}; ./dev build")
-class BadInputCase(unittest.TestCase):
+class BadInputCase(TuttiCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        super().setUp()
         self.folder.chmod(0o755)
 
     def file(self, name, text):

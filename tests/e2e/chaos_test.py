@@ -1,27 +1,15 @@
 #!/usr/bin/env python3
-"""Runs `tutti sim chaos` as a user would: what it counts, and when that makes it fail.
-
-The program is build/dev/tutti, or the one that TUTTI_PROGRAM names.
-"""
+"""Runs `tutti sim chaos` as a user would: what it counts, and when that makes it fail."""
 import json
-import os
-import pathlib
 import re
-import subprocess
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = pathlib.Path(os.environ.get("TUTTI_PROGRAM", ROOT / "build" / "dev" / "tutti"))
+from tutti_case import TuttiCase
 
 
-@unittest.skipUnless(PROGRAM.exists(), f"missing: {PROGRAM.name}; ./dev build")
-class ChaosTest(unittest.TestCase):
+class ChaosTest(TuttiCase):
     def chaos(self, *words, code=0):
-        done = subprocess.run([str(PROGRAM), "sim", "chaos", *map(str, words)],
-                              capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                              timeout=300, check=False)
-        self.assertEqual(done.returncode, code, f"{words}\n{done.stdout}{done.stderr}")
-        return done.stdout
+        return self.call("sim", "chaos", *words, code=code).stdout
 
     def test_text_and_json_count_the_same(self):
         text = self.chaos("--seeds", "1..3")

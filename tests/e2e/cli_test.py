@@ -1,20 +1,14 @@
 #!/usr/bin/env python3
-"""Runs `tutti` as a user would: exit codes, messages, outputs.
-
-The program is build/dev/tutti, or the one that TUTTI_PROGRAM names.
-"""
+"""Runs `tutti` as a user would: exit codes, messages, outputs."""
 import json
 import os
 import pathlib
 import re
 import subprocess
-import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = pathlib.Path(os.environ.get("TUTTI_PROGRAM", ROOT / "build" / "dev" / "tutti"))
-FLEET = ROOT / "examples" / "fleet.yaml"
-JOBS = ROOT / "examples" / "jobs.yaml"
+from tutti_case import FLEET, JOBS, ROOT, TuttiCase
+
 OWN = """catalog: 1
 vendors: [{name: acme, title: Acme, resource_names: [acme.example/npu]}]
 devices:
@@ -36,27 +30,7 @@ def pod(name, gpus, where=None):
             "spec": spec, "status": {"phase": "Running" if where else "Pending"}}
 
 
-@unittest.skipUnless(PROGRAM.exists(), f"missing: {PROGRAM.name}; ./dev build")
-class CliTest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def run_tutti(self, *words):
-        return subprocess.run([str(PROGRAM), *map(str, words)], capture_output=True, text=True,
-                              stdin=subprocess.DEVNULL, timeout=300, check=False)
-
-    def tutti(self, *words, code=0):
-        done = self.run_tutti(*words)
-        self.assertEqual(done.returncode, code, f"{words}\n{done.stdout}{done.stderr}")
-        return done.stdout if code == 0 else done.stderr
-
-    def file(self, name, text):
-        path = self.folder / name
-        path.write_text(text, encoding="utf-8")
-        return path
-
+class CliTest(TuttiCase):
     def test_version(self):
         self.assertRegex(self.tutti("--version"), r"^tutti \d+\.\d+\.\d+ \(.+\)\n$")
 
@@ -246,7 +220,7 @@ class CliTest(unittest.TestCase):
         pods = self.file("p.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli\n"
                          "p,1000,1000,1,500\n")
         for bad, lines in ((13, 11), (20, 11)):
-            done = self.run_tutti("sim", "--fleet", nodes, "--workload", pods, "--skip-bad", bad)
+            done = self.call("sim", "--fleet", nodes, "--workload", pods, "--skip-bad", bad)
             told = done.stderr.splitlines()
             self.assertEqual(len(told), lines, done.stderr)
             self.assertTrue(told[0].startswith(f"skipped: {nodes}:3:4: "), told[0])
@@ -296,8 +270,7 @@ class CliTest(unittest.TestCase):
     def test_report(self):
         path = self.folder / "report.html"
         words = ["sim", "--fleet", FLEET, "--workload", JOBS, "--report"]
-        done = subprocess.run([str(PROGRAM), *map(str, [*words, path])], capture_output=True,
-                              text=True, timeout=300, check=False)
+        done = self.call(*words, path, code=None)
         if "without the page of reports" in done.stderr:
             self.assertEqual(done.returncode, 2)
             self.skipTest("missing: the page of reports")
@@ -314,10 +287,7 @@ class CliTest(unittest.TestCase):
         if not pathlib.Path("/dev/full").is_char_device():
             self.skipTest("missing: /dev/full")
         with open("/dev/full", "w", encoding="utf-8") as full:
-            done = subprocess.run([str(PROGRAM), "catalog"], stdout=full, stderr=subprocess.PIPE,
-                                  text=True, timeout=60, check=False)
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("No space left", done.stderr)
+            self.assertIn("No space left", self.tutti("catalog", code=2, stdout=full))
 
     def test_config_check(self):
         good = ROOT / "examples" / "policies" / "gentle.yaml"

@@ -3,22 +3,17 @@
 
 A block that has no command is the file that the line above it names. A line "..." stands for any
 lines, and rates of decisions are those of some machine. TUTTI_UPDATE_DOCS=1 writes what is printed
-into the documents instead; then read the diff.
-
-The program is build/dev/tutti, or the one that TUTTI_PROGRAM names.
-"""
+into the documents instead; then read the diff."""
 import json
 import os
-import pathlib
 import re
 import shlex
 import shutil
 import subprocess
-import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = pathlib.Path(os.environ.get("TUTTI_PROGRAM", ROOT / "build" / "dev" / "tutti"))
+from tutti_case import ROOT, TuttiCase
+
 COMPILER = "clang++-19"
 UPDATE = "TUTTI_UPDATE_DOCS" in os.environ
 BLOCK = re.compile(r"(?P<above>[^\n]*)\n+```\w*\n(?P<body>.*?)^```$", re.M | re.S)
@@ -43,19 +38,15 @@ def pattern(text):
     return re.compile("".join(lines) + r"\Z")
 
 
-@unittest.skipUnless(PROGRAM.exists(), f"missing: {PROGRAM.name}; ./dev build")
-class DocsTest(unittest.TestCase):
+class DocsTest(TuttiCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        super().setUp()
         (self.folder / "examples").symlink_to(ROOT / "examples")
 
     def has_page(self):
         """Was the program built with the page of reports? Else it is asked for none."""
-        done = subprocess.run([str(PROGRAM), "sim", "--fleet", "x", "--report", "y"], text=True,
-                              cwd=self.folder, stderr=subprocess.PIPE, timeout=60, check=False)
-        return "without the page of reports" not in done.stderr
+        said = self.tutti("sim", "--fleet", "x", "--report", "y", code=2, cwd=self.folder)
+        return "without the page of reports" not in said
 
     def printed(self, words):
         words = shlex.split(words.replace("\\\n", " "))
@@ -64,10 +55,7 @@ class DocsTest(unittest.TestCase):
         if not self.has_page() and "--report" in words:
             at = words.index("--report")
             del words[at:at + 2]
-        done = subprocess.run([str(PROGRAM), *words[1:]], cwd=self.folder, text=True, check=False,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, timeout=300)
-        return done.stdout
+        return self.call(*words[1:], code=None, cwd=self.folder, stderr=subprocess.STDOUT).stdout
 
     def follow(self, path, least):
         """Tries out the commands of a document, at least so many."""

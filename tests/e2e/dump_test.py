@@ -4,19 +4,17 @@
 The program is tutti_read_dump beside build/dev/tutti, or beside the one that TUTTI_PROGRAM names.
 """
 import os
-import pathlib
 import subprocess
 import sys
-import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from tutti_case import PROGRAM, ROOT, TuttiCase
+
 sys.path.insert(0, str(ROOT / "tools"))
 import dump_memory  # noqa: E402
 import make_dump  # noqa: E402
 
-TUTTI = pathlib.Path(os.environ.get("TUTTI_PROGRAM", ROOT / "build" / "dev" / "tutti"))
-PROGRAM = TUTTI.parent / "tutti_read_dump"
+READER = PROGRAM.parent / "tutti_read_dump"
 MIB = 1 << 20
 LARGE_MIB = 60
 SMALL_MIB = 4
@@ -25,18 +23,13 @@ PLAIN = dict(os.environ, ASAN_OPTIONS="quarantine_size_mb=0:thread_local_quarant
              "malloc_context_size=0")
 
 
-@unittest.skipUnless(PROGRAM.exists(), f"missing: {PROGRAM.name}; ./dev build")
-class DumpTest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
+@unittest.skipUnless(READER.exists(), f"missing: {READER.name}; ./dev build")
+class DumpTest(TuttiCase):
     def read(self, mib, layout):
         path = self.folder / f"{layout}-{mib}.json"
         with path.open("w", encoding="utf-8") as file:
             objects = make_dump.write_dump(file, mib * MIB, layout)
-        found = dump_memory.measure(PROGRAM, path, PLAIN)
+        found = dump_memory.measure(READER, path, PLAIN)
         self.assertGreater(path.stat().st_size, 0.9 * mib * MIB)
         self.assertGreater(found["pods"], 0.6 * objects)  # Those that ended are left out.
         return found

@@ -1,19 +1,12 @@
 #!/usr/bin/env python3
-"""Runs `tutti sim scenario` as a user would, and every example of docs/scenarios.md.
-
-The program is build/dev/tutti, or the one that TUTTI_PROGRAM names.
-"""
+"""Runs `tutti sim scenario` as a user would, and every example of docs/scenarios.md."""
 import json
-import os
-import pathlib
 import re
 import stat
-import subprocess
-import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = pathlib.Path(os.environ.get("TUTTI_PROGRAM", ROOT / "build" / "dev" / "tutti"))
+from tutti_case import ROOT, TuttiCase
+
 BLOCK = re.compile(r"^```(\S+)\n(.*?)^```$", re.M | re.S)
 FLEET = "nodes n[0-1]: 8xA100-80G, cpu 64\n"
 GOOD = FLEET + "submit job: 4 gpus\nexpect job on n0\n"
@@ -47,24 +40,10 @@ expect explain job contains "tea"
 """
 
 
-@unittest.skipUnless(PROGRAM.exists(), f"missing: {PROGRAM.name}; ./dev build")
-class ScenarioTest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
+class ScenarioTest(TuttiCase):
     def run_scenario(self, *words, code=0):
-        done = subprocess.run([str(PROGRAM), "sim", "scenario", *map(str, words)],
-                              capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                              timeout=300, check=False)
-        self.assertEqual(done.returncode, code, f"{words}\n{done.stdout}{done.stderr}")
+        done = self.call("sim", "scenario", *words, code=code)
         return done.stdout, done.stderr
-
-    def file(self, name, text):
-        path = self.folder / name
-        path.write_text(text, encoding="utf-8", newline="")
-        return path
 
     def refusal(self, text):
         """The one line that says what is wrong with a scenario, without its file."""
