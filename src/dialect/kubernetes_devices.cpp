@@ -40,6 +40,8 @@ constexpr std::array<ShareDialect, 4> share_dialects{{
 constexpr std::int64_t percent_max = 100;
 /// Units of its resource that a card stands for, where these are more than one.
 constexpr std::string_view replicas_attribute = "replicas";
+/// The resource whose units it stands for.
+constexpr std::string_view resource_attribute = "resource";
 constexpr std::int64_t units_max = DeviceRequest::whole;
 /// A share of memory alone still takes a thousandth of the card, so that nobody gets all of it; its
 /// compute is not limited.
@@ -55,7 +57,8 @@ void set_attribute(DeviceType& type, Attribute attribute) {
 }
 
 void set_resource(DeviceType& type, std::string_view resource) {
-  set_attribute(type, {.name = "resource", .number = 0, .text = std::string(resource)});
+  set_attribute(
+      type, {.name = std::string(resource_attribute), .number = 0, .text = std::string(resource)});
 }
 
 /// Does one unit of the resource stand for one accelerator? NICs stay counts: their plugins share
@@ -163,7 +166,7 @@ Result<void> add_cards(const ObjectMeta& node, const NamedAmount& resource, std:
   }
   const std::int64_t cards = (resource.amount + units - 1) / units;
   // Which ones are unhealthy is not known here; the last ones stand for them.
-  const std::int64_t sound = healthy >= resource.amount ? cards : healthy / units;
+  const std::int64_t sound = (healthy + units - 1) / units;
   for (std::int64_t at = 0; at < cards; ++at) {
     card.device.health = at < sound ? Health::online : Health::failed;
     out.push_back(card);
@@ -345,19 +348,42 @@ Result<std::vector<std::string>> add_shares(const ObjectMeta& pod, const PodRequ
   return numbers;
 }
 
+/// An attribute of a card, or null.
+const Attribute* find_attribute(const DeviceType& type, std::string_view name) {
+  const auto at = std::ranges::find(type.attributes, name, &Attribute::name);
+  return at == type.attributes.end() ? nullptr : &*at;
+}
+
+/// Narrows a request to cards that stand for `units` of their resource, 1 being those that nobody
+/// shares.
+void take_only(DeviceRequest& request, std::int64_t units) {
+  const std::string own = request.where.empty() ? "" : "(" + request.where.text() + ") && ";
+  const std::string test = units == 1 ? fmt::format("!({})", replicas_attribute)
+                                      : fmt::format("{} == {}", replicas_attribute, units);
+  auto where = AttributeExpression::parse(own + test);
+  if (where) request.where = *std::move(where);
+}
+
 /// What a task that asks for whole units takes of cards that stand for `units` each: one unit of
 /// different cards, or all of one card. False where that is not possible.
-bool share_units(TaskShape& shape, std::int64_t units, bool one_card) {
+///
+/// The parts of a card are whole thousandths, so more of them than units may find room there: what
+/// bounds their number is the lane of the resource.
+bool share_units(TaskShape& shape, std::span<const DeviceType> shared, std::int64_t units,
+                 bool one_card) {
   bool shares = false;
   for (DeviceRequest& request : shape.devices) {
     if (request.shared()) continue;
+    const auto card = std::ranges::find_if(shared, [&](const DeviceType& type) {
+      return units_of(type) == units && request.where.matches(type);
+    });
     const std::int64_t count = one_card ? request.count : 1;
-    if (count > units || (one_card && count == 1)) continue;
-    const std::string all = request.where.empty() ? "" : "(" + request.where.text() + ") && ";
-    auto where =
-        AttributeExpression::parse(fmt::format("{}{} == {}", all, replicas_attribute, units));
-    if (!where) continue;
-    request.where = *std::move(where);
+    if (card == shared.end() || count > units || (one_card && count == 1)) {
+      take_only(request, 1);
+      continue;
+    }
+    add_lane(shape.resources, {find_attribute(*card, resource_attribute)->text, request.count});
+    take_only(request, units);
     request.count = one_card ? 1 : request.count;
     const std::int64_t permille = DeviceRequest::whole * count / units;
     request.compute_permille = std::max(least_share, static_cast<std::uint16_t>(permille));
@@ -369,10 +395,7 @@ bool share_units(TaskShape& shape, std::int64_t units, bool one_card) {
 /// What takes cards whole does not take those that several tasks share.
 TaskShape unshared(TaskShape shape) {
   for (DeviceRequest& request : shape.devices) {
-    if (request.shared() || request.where.empty()) continue;
-    auto where = AttributeExpression::parse(
-        fmt::format("({}) && !({})", request.where.text(), replicas_attribute));
-    if (where) request.where = *std::move(where);
+    if (!request.shared() && !request.where.empty()) take_only(request, 1);
   }
   return shape;
 }
@@ -380,8 +403,8 @@ TaskShape unshared(TaskShape shape) {
 }  // namespace
 
 std::int64_t units_of(const DeviceType& type) {
-  const auto at = std::ranges::find(type.attributes, replicas_attribute, &Attribute::name);
-  return at == type.attributes.end() ? 1 : at->number;
+  const Attribute* const units = find_attribute(type, replicas_attribute);
+  return units == nullptr ? 1 : units->number;
 }
 
 std::vector<TaskShape> with_shared_cards(const TaskShape& shape,
@@ -398,7 +421,7 @@ std::vector<TaskShape> with_shared_cards(const TaskShape& shape,
   for (const std::int64_t units : met) {
     for (const bool one_card : {false, true}) {
       TaskShape shares = shape;
-      if (share_units(shares, units, one_card)) out.push_back(std::move(shares));
+      if (share_units(shares, shared, units, one_card)) out.push_back(std::move(shares));
     }
   }
   return out;
@@ -433,7 +456,12 @@ Result<std::vector<DeviceSpec>> devices_of_node(const ObjectMeta& node,
   for (const NamedAmount& part : allocatable) {
     const bool always = part.name == "cpu" || part.name == "memory" || part.name == "pods";
     const bool device = std::ranges::find(taken, part.name) != taken.end();
-    if (!device && !is_share_part(part.name) && (part.amount > 0 || always)) add_lane(lanes, part);
+    const bool units = std::ranges::any_of(out, [&](const DeviceSpec& card) {
+      return units_of(card.type) > 1 &&
+             find_attribute(card.type, resource_attribute)->text == part.name;
+    });
+    if ((!device || units) && !is_share_part(part.name) && (part.amount > 0 || always))
+      add_lane(lanes, part);
   }
   allocatable = std::move(lanes);
   return out;

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <set>
 #include <string>
 #include <utility>
@@ -156,20 +157,22 @@ TEST(KubernetesSnapshotTest, UnitsOfSharedCardsAreSharesThere) {
   };
   const Snapshot snapshot = items({node, pod("one", asks(1)), pod("three", asks(3)),
                                    pod("five", asks(5)), pod("cpu", R"(}, "spec": {})")});
+  EXPECT_EQ(snapshot.fleet.nodes[0].capacity, (std::vector<NamedAmount>{{"nvidia.com/gpu", 8}}));
   const auto shapes = [&](std::size_t job) {
-    std::vector<std::pair<int, int>> out;  // Devices and ‰ of each.
+    std::vector<std::array<std::int64_t, 3>> out;  // Devices, ‰ of each, units in all.
     for (const TaskShape& shape :
          snapshot.workload.jobs[job].spec->gangs.at(0)->groups.at(0).roles.at(0).alternatives) {
       for (const DeviceRequest& request : shape.devices) {
-        out.emplace_back(request.count, request.compute_permille);
+        const std::int64_t units = shape.resources.empty() ? 0 : shape.resources[0].amount;
+        out.push_back({request.count, request.compute_permille, units});
       }
     }
     return out;
   };
-  using Shapes = std::vector<std::pair<int, int>>;
-  EXPECT_EQ(shapes(0), (Shapes{{1, 1000}, {1, 250}}));
-  EXPECT_EQ(shapes(1), (Shapes{{3, 1000}, {3, 250}, {1, 750}}));
-  EXPECT_EQ(shapes(2), (Shapes{{5, 1000}, {5, 250}}));
+  using Shapes = std::vector<std::array<std::int64_t, 3>>;
+  EXPECT_EQ(shapes(0), (Shapes{{1, 1000, 0}, {1, 250, 1}}));
+  EXPECT_EQ(shapes(1), (Shapes{{3, 1000, 0}, {3, 250, 3}, {1, 750, 3}}));
+  EXPECT_EQ(shapes(2), (Shapes{{5, 1000, 0}, {5, 250, 5}}));
   EXPECT_TRUE(shapes(3).empty());
   const DeviceType& card = snapshot.fleet.nodes[0].devices[0].type;
   const auto& alternatives =

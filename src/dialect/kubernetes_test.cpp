@@ -163,6 +163,9 @@ TEST(KubernetesNodeTest, MoreUnitsThanDevicesCanBeArePartsOfCards) {
   EXPECT_EQ(told.size(), 8U);
   EXPECT_EQ(sound(told), 7);
   EXPECT_EQ(told.front().device.mode, DeviceMode::mps);
+  const auto partly =
+      cards("nvidia.com/gpu.replicas: \"20\"", "nvidia.com/gpu: 160", "nvidia.com/gpu: 141");
+  EXPECT_EQ(sound(partly), 8);  // 141 units need eight cards.
   const auto untold = cards("x: y", "nvidia.com/gpu: 300", "nvidia.com/gpu: 300");
   EXPECT_EQ(untold.size(), 100U);
   EXPECT_EQ(sound(untold), 100);

@@ -204,6 +204,20 @@ class CliTest(TuttiCase):
         self.assertIn("j: not started with default when the run ended:\n"
                       "  b0 and 1 more like it: waits\n", text)
 
+    def test_shared_cards_take_as_many_pods_as_they_have_units(self):
+        for units, cards in ((48, 1), (60, 1), (128, 1), (300, 1), (1000, 1), (36, 8), (48, 2),
+                             (300, 5), (750, 2), (0, 1500)):
+            total = units * cards or cards  # Without the label, units of few cards.
+            shared = node("n0")
+            shared["status"]["allocatable"] = {"nvidia.com/gpu": total}
+            if units:
+                shared["metadata"]["labels"] = {"nvidia.com/gpu.replicas": str(units)}
+            pods = [pod(f"p{number}", 1) for number in range(total + 30)]
+            path = self.file("k.json", json.dumps({"items": [shared, *pods]}))
+            with self.subTest(units=units, cards=cards):
+                _, anew = json.loads(self.tutti("sim", "--fleet", path, "--json", "-"))["runs"]
+                self.assertEqual(anew["pending_started"], total)
+
     def test_skipped_lines_are_counted(self):
         nodes = self.file("n.csv", "sn,cpu_milli,memory_mib,gpu,model\n"
                           "n,8000,9000,4,T4\nm,x,1,0,\n")
