@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "dialect/devices.h"
 #include "format/quantity.h"
 #include "format/text.h"
 #include "model/attribute.h"
@@ -70,18 +71,10 @@ Result<void> show(const Options& options) {
   const std::string& name = options.name;
   const Catalog catalog = TRY(load_catalog(options.catalogs));
   if (name.empty()) return print(list(catalog.all()));
-  const std::vector<const Catalog::Entry*> found = catalog.meanings(name);
+  const std::vector<const Catalog::Entry*> found = models_called(&catalog, name);
   if (found.size() == 1) return print(explain(*found.front()));
   if (!found.empty()) return print(list(found));
-  std::vector<std::string_view> names;
-  for (const Catalog::Entry* entry : catalog.all()) {
-    names.insert(names.end(), entry->families.begin(), entry->families.end());
-    names.push_back(entry->type.model);
-  }
-  for (const Catalog::Entry* entry : catalog.all()) {
-    names.insert(names.end(), entry->aliases.begin(), entry->aliases.end());
-  }
-  const auto near = closest(name, names);
+  const auto near = closest(name, model_words(catalog));
   return fail(Code::not_found, "the catalog knows no device " + quote(name),
               near ? fmt::format("did you mean {}?", *near) : "tutti catalog lists all");
 }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "dialect/tutti_read.h"
 #include "model/catalog.h"
 
 namespace tutti {
@@ -51,10 +52,45 @@ bool become_slice(DeviceType& card, const Catalog* catalog, std::string_view pro
   return known != nullptr;
 }
 
-DeviceType device_type_of(const Catalog* catalog, std::string_view name) {
-  if (catalog != nullptr) {
-    if (auto known = catalog->find(name)) return *std::move(known);
+std::vector<const Catalog::Entry*> models_called(const Catalog* catalog, std::string_view word) {
+  if (catalog == nullptr) return {};
+  auto known = catalog->meanings(word);
+  if (!known.empty()) return known;
+  const std::string folded = folded_word(word);
+  const bool bytes = folded.size() > 2 && folded.ends_with("gb") &&
+                     std::string_view("0123456789").contains(folded[folded.size() - 3]);
+  if (bytes) known = catalog->meanings(std::string_view(folded).substr(0, folded.size() - 1));
+  return known;
+}
+
+std::vector<std::string_view> model_words(const Catalog& catalog) {
+  std::vector<std::string_view> out;
+  for (const Catalog::Entry* entry : catalog.all()) {
+    out.insert(out.end(), entry->families.begin(), entry->families.end());
+    out.push_back(entry->type.model);
   }
+  for (const Catalog::Entry* entry : catalog.all()) {
+    out.insert(out.end(), entry->aliases.begin(), entry->aliases.end());
+  }
+  return out;
+}
+
+std::optional<CountedModel> counted_model(std::string_view text) {
+  const auto trimmed = [](std::string_view part) {
+    while (part.starts_with(' ')) part.remove_prefix(1);
+    while (part.ends_with(' ')) part.remove_suffix(1);
+    return part;
+  };
+  const std::size_t cross = std::min(text.find('x'), text.size());
+  const auto count = whole_number(trimmed(text.substr(0, cross)));
+  const std::string_view model = trimmed(text.substr(std::min(cross + 1, text.size())));
+  if (!count || model.empty()) return std::nullopt;
+  return CountedModel{*count, model};
+}
+
+DeviceType device_type_of(const Catalog* catalog, std::string_view name) {
+  const auto known = models_called(catalog, name);
+  if (!known.empty()) return known.front()->type;
   return {.model = std::string(name)};
 }
 
@@ -64,8 +100,7 @@ std::string models_text(const Catalog* catalog, std::span<const std::string_view
     if (std::ranges::find(models, model) == models.end()) models.push_back(std::move(model));
   };
   for (const std::string_view word : words) {
-    const auto meanings =
-        catalog == nullptr ? std::vector<const Catalog::Entry*>{} : catalog->meanings(word);
+    const auto meanings = models_called(catalog, word);
     for (const Catalog::Entry* entry : meanings) add(quoted(entry->type.model));
     if (meanings.empty()) add(quoted(word));
   }

@@ -153,19 +153,16 @@ Result<DeviceType> read_type(Reader& reader, const Catalog* catalog) {
   return type;
 }
 
-/// "8xA100-80G": how many, and of which model.
-Result<std::pair<std::size_t, std::string>> short_devices(std::string_view text) {
-  const std::size_t cross = std::min(text.find('x'), text.size());
-  const auto count = whole_number(text.substr(0, cross));
-  if (!count || cross + 1 >= text.size()) {
+/// Of the short form, "8xA100-80G".
+Result<CountedModel> short_devices(std::string_view text) {
+  const auto cards = counted_model(text);
+  if (!cards) {
     return fail(Code::invalid, fmt::format("{} is no number of cards of a model", quote(text)),
                 "for example: 8xA100-80G");
   }
-  if (*count < 1 || *count > limits::devices_per_node) {
-    return fail(Code::limit, fmt::format("a node has 1 to {} devices, not {}",
-                                         limits::devices_per_node, *count));
-  }
-  return std::pair(static_cast<std::size_t>(*count), std::string(text.substr(cross + 1)));
+  if (cards->count >= 1 && cards->count <= limits::devices_per_node) return *cards;
+  return fail(Code::limit, fmt::format("a node has 1 to {} devices, not {}",
+                                       limits::devices_per_node, cards->count));
 }
 
 Result<std::vector<StackVersion>> read_stack(Reader& reader) {
@@ -236,10 +233,10 @@ Result<std::vector<DeviceSpec>> NodeReader::read_devices(Reader& reader) const {
         text.error().hint = "for example: 8xA100-80G";
         return fail(at_value(std::move(text).error(), path, item));
       }
-      Result<std::pair<std::size_t, std::string>> cards = short_devices(*text);
+      Result<CountedModel> cards = short_devices(*text);
       if (!cards) return fail(at_value(std::move(cards).error(), path, item));
-      const DeviceSpec card{.type = device_type_of(catalog_, cards->second), .device = {}};
-      out.insert(out.end(), cards->first, card);
+      const DeviceSpec card{.type = device_type_of(catalog_, cards->model), .device = {}};
+      out.insert(out.end(), static_cast<std::size_t>(cards->count), card);
     }
   }
   const auto read = [this](Reader& inner) { return read_device(inner); };

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "dialect/devices.h"
 #include "dialect/tutti.h"
 #include "model/catalog.h"
 
@@ -159,10 +160,46 @@ TEST(TuttiJobTest, DevicesInEverySpelling) {
 
 TEST(TuttiJobTest, ModelsMeanWhatTheCatalogSays) {
   const Catalog catalog = Catalog::builtin().value();
-  EXPECT_EQ(devices("gpus: 2xNVIDIA-L4", &catalog), "2 [model == L4] 1000 0 ");
+  // Words of the catalog mean whole cards; others are whatever a fleet calls so.
+  EXPECT_EQ(devices("gpus: 2xNVIDIA-L4", &catalog), "2 [model == L4 && !profile] 1000 0 ");
+  EXPECT_EQ(devices("gpus: 2 x own", &catalog), "2 [model == own] 1000 0 ");
+  for (const std::string_view spelled : {"A100-80GB", "a100 80gb", "NVIDIA-A100-SXM4-80GB"}) {
+    EXPECT_EQ(devices("gpus: 8x " + std::string(spelled), &catalog),
+              "8 [model == A100-80G && !profile] 1000 0 ")
+        << spelled;
+  }
   const std::string any = devices("gpus: 2xA100", &catalog);
   EXPECT_NE(any.find("A100-40G"), std::string::npos) << any;
   EXPECT_NE(any.find("A100-80G"), std::string::npos) << any;
+}
+
+TEST(TuttiJobTest, ModelsInExpressionsMeanTheSame) {
+  const Catalog catalog = Catalog::builtin().value();
+  const auto where = [&](const std::string& text) {
+    return devices("gpu: {where: '" + text + "'}", &catalog);
+  };
+  const std::string family = models_text(&catalog, std::vector<std::string_view>{"A100"});
+  EXPECT_TRUE(family.starts_with("model in (")) << family;
+  const auto canonical = AttributeExpression::parse("kind == gpu && (" + family + ")");
+  EXPECT_EQ(where("model == A100"), "1 [" + canonical->text() + "] 1000 0 ");
+  EXPECT_EQ(where("model not in (L4, \"H100-80GB\") && fp8"),
+            "1 [kind == gpu && (model not in (L4, H100-80G) && fp8)] 1000 0 ");
+  EXPECT_EQ(where("fp8 || model!=own||model == l4"),
+            "1 [kind == gpu && (fp8 || model != own || model == L4)] 1000 0 ");
+  EXPECT_EQ(where("inner == model"), "1 [kind == gpu && inner == model] 1000 0 ");
+}
+
+TEST(TuttiJobTest, RefusesNumbersThatAreNone) {
+  const auto refused = [](const std::string& where) {
+    const auto jobs = parse_workload("job: {name: j, gpu: {where: '" + where + "'}}", "x", nullptr);
+    return jobs ? "" : jobs.error().text();
+  };
+  EXPECT_EQ(refused("bf16 && memory >= 40GB"),
+            "error: 1:29: job.gpu.where: \"40GB\" is not a quantity (character 19)\n"
+            "hint:  use G (decimal) or Gi (binary), without B\n");
+  EXPECT_NE(refused("memory in (40Gi, lots)").find("(character 18)"), std::string::npos);
+  EXPECT_NE(refused("fp8_tflops > much").find("(character 14)"), std::string::npos);
+  EXPECT_EQ(refused("memory >= 4e4 && memory < 0.5Ti && fp8_tflops > -1.5 && memory"), "");
 }
 
 TEST(TuttiJobTest, CopiesArriveOneAfterTheOther) {

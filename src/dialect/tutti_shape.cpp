@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/limits.h"
+#include "dialect/attribute_text.h"
 #include "dialect/devices.h"
 #include "dialect/tutti_read.h"
 #include "format/text.h"
@@ -65,20 +66,40 @@ Result<void> read_share(Reader& reader, DeviceRequest& request) {
   return {};
 }
 
-/// `kind` and what the user wrote, which is checked by itself first so that errors are about it.
-Result<AttributeExpression> where_of(std::string_view kind, std::string_view text) {
-  AttributeExpression own = TRY(AttributeExpression::parse(text));
-  if (kind.empty()) return own;
-  const std::string kinds = fmt::format("kind == {}", kind);
-  return AttributeExpression::parse(own.empty() ? kinds : fmt::format("{} && ({})", kinds, text));
+/// Refuses what can be true of no device: an order of words, or memory that is no amount.
+Result<void> check_numbers(std::string_view text) {
+  for (const AttributeTest& test : tests_of(text)) {
+    const bool memory = test.name == "memory" && !test.op.empty();
+    if (!memory && !test.op.starts_with('<') && !test.op.starts_with('>')) continue;
+    for (const std::string_view value : test.values) {
+      const auto number =
+          memory ? parse_quantity(value, Sign::any) : parse_quantity_milli(value, Sign::any);
+      if (number) continue;
+      Error error = number.error();
+      error.where = fmt::format("1:{}", value.data() - text.data() + 1);
+      return fail(std::move(error));
+    }
+  }
+  return {};
 }
 
-Result<DeviceRequest> read_request(Reader& reader, std::string_view kind) {
+/// `kind` and what the user wrote, which is checked by itself first so that errors are about it.
+Result<AttributeExpression> where_of(std::string_view kind, std::string_view text,
+                                     const Catalog* catalog) {
+  TRY(AttributeExpression::parse(text));
+  TRY(check_numbers(text));
+  const std::string own = with_known_models(text, catalog);
+  if (kind.empty()) return AttributeExpression::parse(own);
+  const std::string kinds = fmt::format("kind == {}", kind);
+  return AttributeExpression::parse(own.empty() ? kinds : fmt::format("{} && ({})", kinds, own));
+}
+
+Result<DeviceRequest> read_request(Reader& reader, std::string_view kind, const Catalog* catalog) {
   DeviceRequest request;
   const auto count = TRY(reader.optional_integer("count", 1, limits::devices_per_node));
   request.count = static_cast<std::uint16_t>(count.value_or(1));
   const std::string text = TRY(reader.optional_text("where")).value_or("");
-  Result<AttributeExpression> where = where_of(kind, text);
+  Result<AttributeExpression> where = where_of(kind, text, catalog);
   if (!where) {
     const std::string column = where.error().where.substr(where.error().where.find(':') + 1);
     return fail(reader.error("where", fmt::format("{} (character {})", where.error().what, column),
@@ -104,19 +125,21 @@ std::unexpected<Error> too_many(std::int64_t count) {
       "use more tasks with fewer devices each");
 }
 
-/// "8xA100-80G": a number of cards of one model.
+/// "8xA100-80G": a number of cards of one model, which for one that the catalog knows are whole
+/// cards; what a file calls by a name of its own is what it describes.
 Result<DeviceRequest> request_of_text(std::string_view text, const Catalog* catalog) {
   DeviceRequest request;
-  const std::size_t cross = std::min(text.find('x'), text.size());
-  const auto count = whole_number(text.substr(0, cross));
-  if (!count || cross + 1 >= text.size() || text.find('"') != std::string_view::npos) {
+  const auto cards = counted_model(text);
+  if (!cards || cards->model.contains('"')) {
     return fail(Code::invalid, fmt::format("{} is no number of cards of a model", quote(text)),
                 "for example: 2, 0.5 or 8xA100-80G");
   }
-  if (*count < 1 || *count > limits::devices_per_node) return too_many(*count);
-  request.count = static_cast<std::uint16_t>(*count);
-  const std::string_view model = text.substr(cross + 1);
-  request.where = TRY(AttributeExpression::parse(models_text(catalog, {&model, 1})));
+  const auto& [count, model] = *cards;
+  if (count < 1 || count > limits::devices_per_node) return too_many(count);
+  request.count = static_cast<std::uint16_t>(count);
+  const std::string_view whole = models_called(catalog, model).empty() ? "" : " && !profile";
+  request.where = TRY(
+      AttributeExpression::parse(fmt::format("{}{}", models_text(catalog, {&model, 1}), whole)));
   return request;
 }
 
@@ -125,7 +148,7 @@ Result<std::optional<DeviceRequest>> short_request(const Value& value, std::stri
                                                    const Catalog* catalog) {
   if (value.is(Kind::text)) return TRY(request_of_text(value.text_value(), catalog));
   DeviceRequest request;
-  request.where = TRY(where_of(kind, ""));
+  request.where = TRY(where_of(kind, "", catalog));
   if (value.is(Kind::integer)) {
     const std::int64_t count = value.integer_value();
     if (count < 0 || count > limits::devices_per_node) return too_many(count);
@@ -161,7 +184,7 @@ Result<void> read_kind(Reader& reader, std::string_view kind, const Catalog* cat
       if (*request) out.push_back(**std::move(request));
     }
   }
-  const auto read = [&](Reader& inner) { return read_request(inner, kind); };
+  const auto read = [&](Reader& inner) { return read_request(inner, kind, catalog); };
   if (auto request = TRY(reader.optional_object(kind, read))) out.push_back(*std::move(request));
   return {};
 }
@@ -284,7 +307,7 @@ Result<void> read_devices(Reader& reader, TaskShape& shape, const Catalog* catal
   }
   TRY(read_kind(reader, "gpu", catalog, requests));
   TRY(read_kind(reader, "npu", catalog, requests));
-  const auto any_kind = [](Reader& inner) { return read_request(inner, ""); };
+  const auto any_kind = [catalog](Reader& inner) { return read_request(inner, "", catalog); };
   for (DeviceRequest& request : TRY(reader.list("devices", any_kind))) {
     requests.push_back(std::move(request));
   }

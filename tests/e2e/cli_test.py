@@ -334,6 +334,7 @@ class CliTest(TuttiCase):
         self.assertGreater(len(self.tutti("catalog").splitlines()), 30)
         self.assertIn("A100-80G", self.tutti("catalog", "A100"))
         self.assertIn("memory ", self.tutti("catalog", "A100-80G"))
+        self.assertRegex(self.tutti("catalog", "A100-80GB"), r"\AA100-80G\n")
         self.assertIn("did you mean", self.tutti("catalog", "A1000", code=2))
 
     def test_completion(self):
