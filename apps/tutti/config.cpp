@@ -4,13 +4,15 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "dialect/tutti.h"
+#include "dialect/mentions.h"
 #include "format/text.h"
 #include "format/yaml.h"
 #include "policy/policy_file.h"
@@ -57,8 +59,17 @@ std::string explain(const PolicyRecipe& recipe) {
 }
 
 struct Options {
-  std::string file;
+  std::vector<std::string> files;
+  std::string fleet;
   std::vector<std::string> catalogs;
+};
+
+/// A file that is good by itself.
+struct Checked {
+  std::string path;
+  std::string what;
+  std::optional<FleetFile> fleet;
+  std::optional<Workload> workload;
 };
 
 template <class T>
@@ -122,60 +133,137 @@ Error no_kind(const std::vector<Value>& documents) {
   return error;
 }
 
+/// A catalog joins what is known from then on.
+Result<std::string> add_catalog(const std::vector<Value>& documents, const std::string& text,
+                                const std::string& path, Catalog& catalog) {
+  std::size_t devices = 0;
+  for (const Value& document : documents) {
+    const Value* const list = document.find("devices");
+    if (list != nullptr && list->is(Kind::list)) devices += list->items().size();
+  }
+  const std::size_t before = catalog.all().size();
+  TRY(catalog.add(text, path));
+  const std::size_t added = catalog.all().size() - before;
+  std::string out = "a catalog that adds " + counted(added, "device");
+  if (devices > added) out += fmt::format(" and replaces {}", devices - added);
+  return out;
+}
+
 /// What a file of Tutti's own YAML is, once it was found to be good.
-Result<std::string> check_own(const Options& options, const std::string& text) {
-  const std::string& path = options.file;
-  const std::vector<Value> documents = TRY(located(parse_yaml(text), path));
+Result<void> check_own(const std::string& text, Catalog& catalog, Checked& out) {
+  const std::vector<Value> documents = TRY(located(parse_yaml(text), out.path));
   if (!first_key(documents, policy_keys).empty()) {
-    const PolicyRecipe recipe = TRY(located(parse_policy(text), path));
-    return fmt::format("policy {}\n\n{}", recipe.name, explain(recipe));
+    const PolicyRecipe recipe = TRY(located(parse_policy(text), out.path));
+    out.what = fmt::format("policy {}\n\n{}", recipe.name, explain(recipe));
+    out.what.pop_back();
+    return {};
   }
-  Catalog catalog = TRY(load_catalog(options.catalogs));
   if (!first_key(documents, catalog_keys).empty()) {
-    const std::size_t before = catalog.all().size();
-    TRY(catalog.add(text, path));
-    return fmt::format("a catalog that adds {}\n",
-                       counted(catalog.all().size() - before, "device"));
+    out.what = TRY(add_catalog(documents, text, out.path, catalog));
+    return {};
   }
-  std::string out;
+  Skipped none;
   if (!first_key(documents, fleet_keys).empty()) {
-    out = describe(TRY(located(parse_fleet(text, "", &catalog), path)));
+    out.fleet = TRY(load_fleet(out.path, catalog, none));
+    out.what = describe(*out.fleet);
   }
   if (!first_key(documents, workload_keys).empty()) {
-    out += (out.empty() ? "" : ", and ") +
-           describe(TRY(located(parse_workload(text, "", &catalog), path)));
+    out.workload = TRY(load_workload(out.path, catalog, none));
+    out.what += (out.what.empty() ? "" : ", and ") + describe(*out.workload);
   }
-  if (out.empty()) return fail(no_kind(documents).at(path));
-  return out + "\n";
+  if (out.what.empty()) return fail(no_kind(documents).at(out.path));
+  return {};
 }
 
 /// The same for the formats of others.
-Result<std::string> check_foreign(const Options& options, FileFormat format) {
+Result<void> check_foreign(FileFormat format, const Catalog& catalog, Checked& out) {
   Skipped none;
-  const Catalog catalog = TRY(load_catalog(options.catalogs));
   switch (format) {
     case FileFormat::openb_pods:
-      return describe(TRY(load_workload(options.file, catalog, none))) + "\n";
+      out.workload = TRY(load_workload(out.path, catalog, none));
+      out.what = describe(*out.workload);
+      return {};
     case FileFormat::kubernetes: {
-      const Snapshot snapshot = TRY(load_snapshot(options.file, catalog, none));
-      return "a Kubernetes dump: " + describe(snapshot.fleet) + ", and " +
-             describe(snapshot.workload) + "\n";
+      Snapshot snapshot = TRY(load_snapshot(out.path, catalog, none));
+      out.what =
+          "a Kubernetes dump: " + describe(snapshot.fleet) + ", and " + describe(snapshot.workload);
+      out.fleet = std::move(snapshot.fleet);
+      out.workload = std::move(snapshot.workload);
+      return {};
     }
     default:
-      return describe(TRY(load_fleet(options.file, catalog, none))) + "\n";
+      out.fleet = TRY(load_fleet(out.path, catalog, none));
+      out.what = describe(*out.fleet);
+      return {};
   }
 }
 
-Result<void> check(const Options& options) {
-  const std::string text = TRY(read_file(options.file));
-  if (options.file.ends_with(".scn")) {
-    return fail(
-        {Code::invalid, "this is a scenario", options.file, "tutti sim scenario " + options.file});
+Result<Checked> check_alone(const std::string& path, Catalog& catalog) {
+  Checked out{.path = path, .what = {}, .fleet = {}, .workload = {}};
+  const std::string text = TRY(read_file(path));
+  if (path.ends_with(".scn")) {
+    return fail({Code::invalid, "this is a scenario", path, "tutti sim scenario " + path});
   }
   const FileFormat format = format_of(text);
-  const std::string what = format == FileFormat::tutti ? TRY(check_own(options, text))
-                                                       : TRY(check_foreign(options, format));
-  return print(fmt::format("{} is good: {}", options.file, what));
+  TRY(format == FileFormat::tutti ? check_own(text, catalog, out)
+                                  : check_foreign(format, catalog, out));
+  return out;
+}
+
+/// The only fleet among the files; null where there are none or several.
+const FleetFile* only_fleet(const std::vector<Checked>& files) {
+  const FleetFile* out = nullptr;
+  for (const Checked& file : files) {
+    if (!file.fleet) continue;
+    if (out != nullptr) return nullptr;
+    out = &*file.fleet;
+  }
+  return out;
+}
+
+/// Says what a file is, once it was found to be good for its own fleet, or else for this one.
+Result<void> tell(const Checked& file, const FleetFile* fleet, const Catalog& catalog) {
+  std::vector<Error> odd;
+  if (file.fleet) {
+    fleet = &*file.fleet;
+    odd = odd_words(*fleet, catalog);
+  }
+  if (file.workload) {
+    if (fleet != nullptr) TRY(check_names(*fleet, *file.workload));
+    std::ranges::move(odd_words(*file.workload, fleet, catalog), std::back_inserter(odd));
+  }
+  TRY(print(fmt::format("{} is good: {}\n", file.path, file.what)));
+  tell_odd(odd);
+  return {};
+}
+
+/// Looks at each file, also behind one that is bad; the exit code.
+int check(const Options& options) {
+  Result<Catalog> catalog = load_catalog(options.catalogs);
+  if (!catalog) return complain(catalog.error());
+  int code = 0;
+  std::vector<Checked> files;
+  for (const std::string& path : options.files) {
+    Result<Checked> file = check_alone(path, *catalog);
+    if (file) {
+      files.push_back(*std::move(file));
+    } else {
+      code = complain(file.error());
+    }
+  }
+  FleetFile given;
+  const FleetFile* fleet = only_fleet(files);
+  if (!options.fleet.empty()) {
+    Skipped none;
+    Result<FleetFile> read = load_fleet(options.fleet, *catalog, none);
+    if (!read) return complain(read.error());
+    given = *std::move(read);
+    fleet = &given;
+  }
+  for (const Checked& file : files) {
+    if (const Result<void> told = tell(file, fleet, *catalog); !told) code = complain(told.error());
+  }
+  return code;
 }
 
 }  // namespace
@@ -186,21 +274,22 @@ void declare_config(CLI::App& app, Run& run) {
   config->require_subcommand(1);
   config->footer("Example:\n  tutti config check fleet.yaml");
   auto options = std::make_shared<Options>();
-  CLI::App* command = config->add_subcommand("check", "Check a file, and say what it is");
-  command->add_option("file", options->file, "A policy, a fleet, a workload, a catalog or a dump")
+  CLI::App* command = config->add_subcommand("check", "Check files, and say what they are");
+  command->add_option("FILE", options->files, "A policy, a fleet, a workload, a catalog or a dump")
       ->required()
-      ->type_name("FILE");
+      ->type_name("...");
+  command
+      ->add_option("--fleet", options->fleet,
+                   "Are the queues and levels of jobs in this one? Else in the only fleet among "
+                   "the files")
+      ->type_name("FILE")
+      ->take_last();
   command->footer(
       "Examples:\n"
       "  tutti config check policy.yaml            what it does, with all defaults\n"
-      "  tutti config check --catalog mine.yaml fleet.yaml");
+      "  tutti config check --catalog mine.yaml fleet.yaml jobs.yaml");
   declare_own_devices(*command, options->catalogs);
-  command->callback([options, &run] {
-    run = [options] {
-      const Result<void> done = check(*options);
-      return done ? 0 : complain(done.error());
-    };
-  });
+  command->callback([options, &run] { run = [options] { return check(*options); }; });
 }
 
 }  // namespace tutti

@@ -3,12 +3,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "dialect/mentions.h"
 #include "format/text.h"
 #include "generated/version.h"
 #include "sim/comparison_text.h"
@@ -124,6 +126,10 @@ Result<void> check_outputs(const SimOptions& options) {
   taken.insert(taken.end(), options.workloads.begin(), options.workloads.end());
   taken.insert(taken.end(), options.policies.begin(), options.policies.end());
   taken.insert(taken.end(), options.catalogs.begin(), options.catalogs.end());
+  if (options.report == "-") {
+    return fail(Code::invalid, "--report -: the page is a file of its own",
+                "name a file, or give --json - for the figures on standard output");
+  }
   const std::string json = options.json == "-" ? "" : options.json;
   for (const auto& [option, path] : {std::pair("--report", options.report), {"--json", json}}) {
     if (path.empty()) continue;
@@ -149,7 +155,30 @@ Result<std::vector<NeverStarts>> never_starting(const SimInputs& inputs) {
   return out;
 }
 
-Result<void> simulate(const SimOptions& options) {
+/// The only fleet that was given.
+Result<std::string> fleet_of(const std::vector<std::string>& fleets) {
+  if (fleets.size() == 1) return fleets.front();
+  if (fleets.empty()) {
+    return fail(Code::invalid, "--fleet FILE is missing",
+                "it takes Tutti's YAML, an openb node list, or kubectl get nodes,pods -A -o json");
+  }
+  return fail(Code::invalid,
+              fmt::format("--fleet stands twice: {} and {}", quote(fleets[0]), quote(fleets[1])),
+              "a simulation has one fleet: run it for each, or put their nodes into one file");
+}
+
+/// What is odd about the files; an error where they do not belong together.
+Result<std::vector<Error>> odd_words_of(const SimInputs& inputs) {
+  std::vector<Error> out = odd_words(inputs.fleet, inputs.catalog);
+  for (const Workload& workload : inputs.comparison.workloads) {
+    TRY(check_names(inputs.fleet, workload));
+    std::ranges::move(odd_words(workload, &inputs.fleet, inputs.catalog), std::back_inserter(out));
+  }
+  return out;
+}
+
+Result<void> simulate(SimOptions options) {
+  options.fleet = TRY(fleet_of(options.fleets));
   TRY(check_outputs(options));
   std::string_view page;
   if (!options.report.empty()) {
@@ -161,6 +190,7 @@ Result<void> simulate(const SimOptions& options) {
   Skipped skipped{.allowed = options.skip_bad};
   SimInputs inputs = TRY(load_sim(options, skipped));
   tell_skipped(skipped);
+  tell_odd(TRY(odd_words_of(inputs)));
   Comparison& comparison = inputs.comparison;
   comparison.snapshot = &inputs.snapshot;
   comparison.maps = !options.report.empty();
@@ -190,10 +220,10 @@ Result<void> simulate(const SimOptions& options) {
 }
 
 void declare_options(CLI::App& sim, SimOptions& options) {
-  sim.add_option("--fleet", options.fleet,
-                 "Nodes: Tutti's YAML, an openb node list, or a Kubernetes dump")
+  sim.add_option("--fleet", options.fleets,
+                 "Nodes: Tutti's YAML, an openb node list, or a Kubernetes dump; - is stdin")
       ->type_name("FILE")
-      ->take_last();
+      ->allow_extra_args(false);
   sim.add_option("--workload", options.workloads,
                  "Jobs: Tutti's YAML, an openb pod list, or a Kubernetes dump; may repeat")
       ->type_name("FILE");
@@ -208,7 +238,7 @@ void declare_options(CLI::App& sim, SimOptions& options) {
                  "fill:X, trace or snapshot, as explained below; else what suits the files")
       ->type_name("KIND")
       ->take_last();
-  sim.add_option("--until", options.until, "End a trace this long after its first job (12h)")
+  sim.add_option("--until", options.until, "End a trace this long after its first job, such as 12h")
       ->type_name("TIME")
       ->take_last();
   sim.add_option("--report", options.report, "Write a page with charts and a fleet map to FILE")
@@ -243,7 +273,7 @@ void declare_sim(CLI::App& app, Run& run) {
       "  tutti sim --fleet fleet.yaml --workload jobs.yaml --policy default --policy bestfit\n"
       "  tutti sim --fleet fleet.yaml --workload jobs.yaml --arrivals fill:1.3 --seeds 1..10 \\\n"
       "    --report report.html\n"
-      "  kubectl get nodes,pods -A -o json > cluster.json; tutti sim --fleet cluster.json\n"
+      "  kubectl get nodes,pods -A -o json | tutti sim --fleet -\n"
       "  tutti sim --fleet cluster.json --workload jobs.yaml --arrivals snapshot\n");
   declare_generate(*sim, run);
   declare_chaos(*sim, run);

@@ -204,10 +204,6 @@ Result<void> load_empty(const SimOptions& options, FileFormat format, Skipped& s
 }  // namespace
 
 Result<SimInputs> load_sim(const SimOptions& options, Skipped& skipped) {
-  if (options.fleet.empty()) {
-    return fail(Code::invalid, "--fleet FILE is missing",
-                "it takes Tutti's YAML, an openb node list, or kubectl get nodes,pods -A -o json");
-  }
   SimInputs inputs;
   Comparison& comparison = inputs.comparison;
   if (!options.arrivals.empty()) TRY(read_arrivals(options.arrivals, comparison));

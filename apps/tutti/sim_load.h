@@ -11,7 +11,8 @@
 namespace tutti {
 
 struct SimOptions {
-  std::string fleet;
+  std::vector<std::string> fleets;
+  std::string fleet;  ///< The only one of them; set by load_sim's caller.
   std::vector<std::string> workloads;
   std::vector<std::string> policies;
   std::vector<std::string> catalogs;

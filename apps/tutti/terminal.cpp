@@ -8,9 +8,11 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -163,10 +165,24 @@ void tell_skipped(const Skipped& skipped) {
   std::fputs(text.c_str(), stderr);
 }
 
+void tell_odd(const std::vector<Error>& odd) {
+  constexpr std::size_t told = 10;
+  std::string text;
+  for (const Error& each : std::span(odd).first(std::min(odd.size(), told))) {
+    text += fmt::format("note: {}: {}; {}\n", each.where, each.what, each.hint);
+  }
+  if (odd.size() > told) text += fmt::format("note: and {} more\n", odd.size() - told);
+  std::fputs(text.c_str(), stderr);
+}
+
 Result<void> print(std::string_view text) {
   const bool good =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (good) return {};
+  if (errno == EPIPE) {
+    std::signal(SIGPIPE, SIG_DFL);
+    std::raise(SIGPIPE);
+  }
   return fail({.code = Code::io,
                .what = "cannot write: " + std::string(std::strerror(errno)),
                .where = "standard output",

@@ -32,7 +32,11 @@ Progress progress_line();
 /// Says on stderr what was left out, with the first reasons.
 void tell_skipped(const Skipped& skipped);
 
-/// Prints text; false where it could not be written, on a full disk for example.
+/// Says on stderr what is odd about files, though it may be meant.
+void tell_odd(const std::vector<Error>& odd);
+
+/// Prints text; false where it could not be written, on a full disk for example. Where nobody reads
+/// it any more, the process ends as others do there: silently, by SIGPIPE.
 Result<void> print(std::string_view text);
 
 }  // namespace tutti

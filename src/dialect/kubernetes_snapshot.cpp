@@ -312,9 +312,11 @@ Result<Snapshot> read_snapshot(Source source, std::string name, const Catalog* c
   SnapshotRead read(out, catalog);
   JsonItems items(std::move(source), "items");
   while (const std::optional<Value> object = TRY(items.next())) {
-    const Result<void> done = read.take(*object);
-    if (!done && !skipped.leave_out(done.error())) return fail(done.error());
+    if (Result<void> done = read.take(*object); !done) {
+      TRY(skipped.leave_out(std::move(done).error()));
+    }
   }
+  TRY(skipped.check());
   read.finish();
   return out;
 }

@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "dialect/mentions.h"
 #include "dialect/tutti_fleet.h"
 #include "dialect/tutti_read.h"
 #include "format/text.h"
@@ -196,6 +197,7 @@ Result<FleetFile> parse_fleet(std::string_view yaml, std::string name, const Cat
                       documents.front().place().text(), std::string(wanted)});
   }
   TRY(parse.finish());
+  fleet.mentions = mentions_of_nodes(documents);
   return fleet;
 }
 
@@ -210,6 +212,7 @@ Result<Workload> parse_workload(std::string_view yaml, std::string name, const C
                       std::string(wanted)});
   }
   parse.finish();
+  workload.mentions = mentions_of_jobs(documents);
   return workload;
 }
 

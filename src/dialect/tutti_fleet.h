@@ -48,7 +48,8 @@ class NodeReader {
 /// `[zone, rack]`, or several trees by name.
 Result<std::vector<TreeSpec>> read_topology(Reader& reader);
 
-/// Does every domain lie in one domain of the next wider level, and no level above itself?
+/// Does some node have a label for each level, and lies every domain in one of the next wider
+/// level?
 Result<void> check_topology(Reader& reader, const std::vector<TreeSpec>& trees,
                             const std::vector<NodeSpec>& nodes);
 

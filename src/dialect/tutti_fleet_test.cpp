@@ -151,8 +151,9 @@ TEST(TuttiFleetTest, TheCatalogFillsInAndTheFileWins) {
 
 TEST(TuttiFleetTest, SeveralDocumentsAndForeignKeys) {
   const FleetFile fleet = fleet_of(
-      "topology: [zone, rack]\n---\nnodes: [{name: a}]\njobs: [{what: ever}]\n---\n"
-      "nodes: [{name: b}]\npools: {edge: {control: order}}\n");
+      "topology: [zone, rack]\n---\nnodes: [{name: a, labels: {zone: z}}]\njobs: [{what: "
+      "ever}]\n---\n"
+      "nodes: [{name: b, domains: {rack: 1}}]\npools: {edge: {control: order}}\n");
   EXPECT_EQ(fleet.nodes.size(), 2U);
   EXPECT_EQ(fleet.trees, (std::vector<TreeSpec>{{.name = "topology", .levels = {"zone", "rack"}}}));
   EXPECT_EQ(fleet.pools, (std::vector<Pool>{{"edge", Control::order}}));

@@ -256,6 +256,20 @@ Result<std::vector<TreeSpec>> read_topology(Reader& reader) {
 
 Result<void> check_topology(Reader& reader, const std::vector<TreeSpec>& trees,
                             const std::vector<NodeSpec>& nodes) {
+  std::set<std::string_view> labels;
+  for (const NodeSpec& node : nodes) {
+    for (const Label& label : node.labels.all()) labels.insert(label.key);
+  }
+  for (const TreeSpec& tree : trees) {
+    for (const std::string& level : tree.levels) {
+      if (labels.contains(level)) continue;
+      const std::vector<std::string_view> known(labels.begin(), labels.end());
+      const auto near = closest(level, known);
+      return fail(reader.error("topology", fmt::format("no node has a label {}", quote(level)),
+                               near ? fmt::format("did you mean {}?", quote(*near))
+                                    : "label the nodes, or leave the level out"));
+    }
+  }
   for (const TreeSpec& tree : trees) {
     for (std::size_t at = 1; at < tree.levels.size(); ++at) {
       const std::string& wide = tree.levels[at - 1];

@@ -1,5 +1,6 @@
 #include "dialect/workload.h"
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <map>
@@ -68,11 +69,26 @@ std::shared_ptr<const GangSpec> with_labels(const GangSpec& gang, const std::str
 
 }  // namespace
 
-bool Skipped::leave_out(const Error& error) {
-  if (lines >= allowed) return false;
+Result<void> Skipped::leave_out(Error error) {
+  if (allowed == 0) {
+    error.hint += error.hint.empty() ? "" : "; ";
+    error.hint += "tutti sim --skip-bad N leaves out up to N like it";
+    return fail(std::move(error));
+  }
   ++lines;
-  if (errors.size() < kept) errors.push_back(error);
-  return true;
+  if (errors.size() < kept) errors.push_back(std::move(error));
+  return {};
+}
+
+Result<void> Skipped::check() const {
+  if (lines <= allowed) return {};
+  constexpr std::size_t named = 3;
+  std::string what = std::to_string(lines) + " bad, " + std::to_string(allowed) + " allowed: ";
+  for (std::size_t at = 0; at < std::min(named, errors.size()); ++at) {
+    what += (at == 0 ? "" : "; ") + errors[at].where + ": " + errors[at].what;
+  }
+  if (lines > named) what += " and " + std::to_string(lines - named) + " more";
+  return fail(Code::limit, std::move(what), "mend them, or allow more with --skip-bad N");
 }
 
 std::string size_name(const JobSpec& spec) {

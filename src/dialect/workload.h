@@ -24,10 +24,27 @@ struct Submission {
   std::int64_t gpu_milli = 0;  ///< Of all its tasks together.
 };
 
+/// A word of a file that something else must know (dialect/mentions.h).
+struct Mention {
+  enum class Of : std::uint8_t {
+    queue,
+    level,      ///< Nodes that belong together: `together`, `near`, `within`, `over`.
+    label,      ///< Given to nodes by `domains`.
+    model,      ///< Of a device.
+    attribute,  ///< Of a device, and what it is compared with.
+    amount,     ///< Hardly meant: `name` says how much it is, `value` what may be meant.
+  };
+  Of of = Of::queue;
+  std::string name;
+  std::string value;
+  std::string where;  ///< "3:7", with its file once that is known.
+};
+
 struct Workload {
   std::string name;                ///< The file's stem.
   std::vector<Submission> jobs;    ///< In the order of the file.
   std::vector<MixSet::Entry> mix;  ///< Typical tasks, most frequent first.
+  std::vector<Mention> mentions;   ///< Each word once, where it stands first.
 };
 
 struct FleetFile {
@@ -36,6 +53,7 @@ struct FleetFile {
   std::vector<TreeSpec> trees;
   std::vector<QueueSpec> queues;  ///< Parents before their children.
   std::vector<Pool> pools;        ///< Those that the file declares, with their control.
+  std::vector<Mention> mentions;  ///< Each word once, where it stands first.
 };
 
 /// What a reader left out because its caller allowed it.
@@ -45,8 +63,10 @@ struct Skipped {
   std::size_t lines = 0;      ///< Or objects.
   std::vector<Error> errors;  ///< Of the first ones, at most `kept`.
 
-  /// Notes one more; false where no more may be left out.
-  bool leave_out(const Error& error);
+  /// Notes one more; the error itself where none may be left out.
+  Result<void> leave_out(Error error);
+  /// An error where there are more than are allowed. All are counted before it is asked.
+  Result<void> check() const;
 };
 
 /// How a job is called in reports of what did not fit: "cpu", "share", or its accelerators per

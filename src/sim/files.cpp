@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <initializer_list>
@@ -26,6 +27,7 @@ namespace {
 constexpr std::size_t chunk = std::size_t{1} << 20;
 constexpr std::size_t head_size = std::size_t{1} << 16;
 constexpr std::size_t neighbours_max = 10'000;
+const std::string standard_input = "-";
 /// Of a text that is held as a whole; dumps of Kubernetes are not.
 constexpr std::size_t text_bytes_max = std::size_t{512} << 20;
 
@@ -71,7 +73,9 @@ class Descriptor {
   int number_;
 };
 
-std::string stem(const std::string& path) { return std::filesystem::path(path).stem().string(); }
+std::string stem(const std::string& path) {
+  return path == standard_input ? "stdin" : std::filesystem::path(path).stem().string();
+}
 
 std::string_view first_line(std::string_view text) {
   return text.substr(0, std::min(text.find('\n'), text.size()));
@@ -109,6 +113,14 @@ Result<T> located(Result<T> result, const std::string& path) {
   return fail(std::move(result).error().at(path));
 }
 
+/// The same for a description that speaks of others, and for what it says of them.
+template <class T>
+Result<T> with_places(Result<T> described, const std::string& path) {
+  if (!described) return located(std::move(described), path);
+  for (Mention& mention : described->mentions) mention.where = path + ":" + mention.where;
+  return described;
+}
+
 /// What is skipped while this lives stands in the file at `path`.
 class SkippedIn {
  public:
@@ -128,8 +140,39 @@ class SkippedIn {
   std::size_t before_;
 };
 
-/// Blocks for nothing: a pipe that nobody writes into is empty.
+/// Standard input as a file that can be read again: what a pipe brings is kept on the disk, and
+/// takes its place.
+Result<Descriptor> open_standard_input() {
+  struct stat about{};
+  if (::fstat(STDIN_FILENO, &about) != 0) return system_error(standard_input, "read");
+  if (!S_ISREG(about.st_mode)) {
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> kept(std::tmpfile(), &std::fclose);
+    if (kept == nullptr) return system_error(standard_input, "keep");
+    std::vector<char> room(chunk);
+    for (;;) {
+      const ssize_t count = ::read(STDIN_FILENO, room.data(), room.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return system_error(standard_input, "read");
+      if (count == 0) break;
+      const auto size = static_cast<std::size_t>(count);
+      if (std::fwrite(room.data(), 1, size, kept.get()) != size) {
+        return system_error(standard_input, "keep");
+      }
+    }
+    if (std::fflush(kept.get()) != 0 || ::dup2(::fileno(kept.get()), STDIN_FILENO) < 0) {
+      return system_error(standard_input, "keep");
+    }
+  }
+  Descriptor file(::dup(STDIN_FILENO));
+  if (file.get() < 0 || ::lseek(file.get(), 0, SEEK_SET) < 0) {
+    return system_error(standard_input, "read");
+  }
+  return file;
+}
+
+/// Blocks for nothing but standard input: a pipe that nobody writes into is empty.
 Result<Descriptor> open_file(const std::string& path, bool only_regular) {
+  if (path == standard_input) return open_standard_input();
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) {
     const bool missing = errno == ENOENT;
@@ -385,7 +428,7 @@ Result<FleetFile> load_fleet(const std::string& path, const Catalog& catalog, Sk
     case FileFormat::kubernetes:
       return TRY(complete(TRY(snapshot_of(opened, catalog, skipped)), path, Wanted::nodes)).fleet;
     case FileFormat::tutti:
-      return located(parse_fleet(TRY(opened.all()), stem(path), &catalog), path);
+      return with_places(parse_fleet(TRY(opened.all()), stem(path), &catalog), path);
     default:
       return wrong_format(opened, "fleet");
   }
@@ -400,7 +443,7 @@ Result<Workload> load_workload(const std::string& path, const Catalog& catalog, 
     case FileFormat::kubernetes:
       return TRY(complete(TRY(snapshot_of(opened, catalog, skipped)), path, Wanted::pods)).workload;
     case FileFormat::tutti:
-      return located(parse_workload(TRY(opened.all()), stem(path), &catalog), path);
+      return with_places(parse_workload(TRY(opened.all()), stem(path), &catalog), path);
     default:
       return wrong_format(opened, "workload");
   }

@@ -1,5 +1,6 @@
 /// Files of fleets, workloads and policies; the format is found by looking at the content.
 ///
+/// The path "-" is standard input, which may be read more than once. Nobody else may read it then.
 /// Errors about a file's content stand at "path:line:column"; those of the system (Code::io) name
 /// the path and the system's reason.
 #pragma once

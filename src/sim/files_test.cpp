@@ -119,7 +119,12 @@ TEST_F(FilesTest, SkipsWhatIsAllowedAndSaysWhat) {
   const std::string file =
       put("a.csv", "sn,cpu_milli,memory_mib,gpu,model\nn,1,1,2,T4\nm,x,1,0,\nk,y,1,0,\n");
   Skipped none;
-  EXPECT_FALSE(load_fleet(file, catalog(), none).has_value());
+  EXPECT_THAT(load_fleet(file, catalog(), none).error().hint, HasSubstr("--skip-bad N"));
+  Skipped one{.allowed = 1};
+  const Error both = load_fleet(file, catalog(), one).error();
+  EXPECT_EQ(both.where, file);
+  EXPECT_THAT(both.what, HasSubstr("2 bad, 1 allowed: 3:3: "));
+  EXPECT_THAT(both.what, HasSubstr("; 4:3: "));
   Skipped two{.allowed = 2};
   const auto fleet = load_fleet(file, catalog(), two);
   ASSERT_TRUE(fleet.has_value());

@@ -9,12 +9,24 @@
 
 #include "base/check.h"
 #include "base/prng.h"
+#include "dialect/mentions.h"
 #include "format/text.h"
 
 namespace tutti {
 namespace {
 
 constexpr std::uint64_t node_order_stream = 1;
+
+/// A job that names what the fleet has not.
+std::unexpected<Error> missing(const Workload& workload, const JobSpec& job, Mention::Of of,
+                               std::string_view name, std::span<const std::string_view> known) {
+  const std::string_view noun = of == Mention::Of::queue ? "queue" : "level";
+  const std::string place = place_of(workload.mentions, of, name);
+  return fail(
+      Error{Code::not_found,
+            fmt::format("job {}: the fleet has no {} {}", quote(job.name), noun, quote(name)),
+            place.empty() ? workload.name : place, did_you_mean(name, known)});
+}
 
 /// The queues of the fleet, or those that jobs name.
 Result<std::vector<QueueSpec>> queues_for(const FleetFile& fleet, const Workload& workload) {
@@ -28,10 +40,7 @@ Result<std::vector<QueueSpec>> queues_for(const FleetFile& fleet, const Workload
     const std::string& name = job.spec->queue;
     if (known.contains(name)) continue;
     if (!fleet.queues.empty()) {
-      return fail(Code::not_found,
-                  fmt::format("job {} of {}: fleet {} has no queue {}", quote(job.spec->name),
-                              workload.name, fleet.name, quote(name)),
-                  did_you_mean(name, names));
+      return missing(workload, *job.spec, Mention::Of::queue, name, names);
     }
     known.insert(name);
     queues.push_back({.name = name, .limit = {}, .guarantee = {}});
@@ -49,10 +58,7 @@ Result<void> check_levels(const FleetFile& fleet, const Workload& workload) {
   }
   const auto check = [&](const JobSpec& job, const Closeness& wanted) -> Result<void> {
     if (wanted.level.empty() || std::ranges::find(known, wanted.level) != known.end()) return {};
-    return fail(Code::not_found,
-                fmt::format("job {} of {}: fleet {} has no level {}", quote(job.name),
-                            workload.name, fleet.name, quote(wanted.level)),
-                did_you_mean(wanted.level, known));
+    return missing(workload, job, Mention::Of::level, wanted.level, known);
   };
   for (const Submission& job : workload.jobs) {
     for (const auto& gang : job.spec->gangs) {
@@ -97,6 +103,12 @@ std::string_view device_word(const FleetFile& fleet) {
         node.devices, [](const DeviceSpec& device) { return device.type.kind == DeviceKind::gpu; });
   });
   return all_gpus ? "GPU" : "accelerator";
+}
+
+Result<void> check_names(const FleetFile& fleet, const Workload& workload) {
+  TRY(check_levels(fleet, workload));
+  TRY(queues_for(fleet, workload));
+  return {};
 }
 
 Result<std::vector<Event>> fleet_events(const FleetFile& fleet, const Workload& workload,

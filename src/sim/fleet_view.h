@@ -19,6 +19,9 @@ std::int64_t gpu_milli_of(const FleetFile& fleet);
 /// What people call one of its devices: "GPU", or "accelerator" where not all of them are GPUs.
 std::string_view device_word(const FleetFile& fleet);
 
+/// Are the queues and the levels that jobs name those of the fleet, where it has any?
+Result<void> check_names(const FleetFile& fleet, const Workload& workload);
+
 /// Trees, nodes, queues and the target mix, in the order in which an engine must be told. With a
 /// seed the nodes come in random order: equal ratings fall to the lower index, so that order is the
 /// tie-break. Queues that jobs name exist without limits where the fleet's file declares none; else

@@ -29,15 +29,14 @@ Result<std::string> name_of(const CsvReader& csv, std::string_view column,
   return fail(csv.error(index, quote(name) + " appears twice", "each row has a name of its own"));
 }
 
-/// Runs `row` on every line; errors beyond the allowed number end the reading.
+/// Runs `row` on every line.
 template <class Row>
 Result<void> each_row(std::string_view text, Skipped& skipped, Row row) {
   CsvReader csv = TRY(CsvReader::open(text));
   while (TRY(csv.next())) {
-    const Result<void> done = row(csv);
-    if (!done && !skipped.leave_out(done.error())) return done;
+    if (Result<void> done = row(csv); !done) TRY(skipped.leave_out(std::move(done).error()));
   }
-  return {};
+  return skipped.check();
 }
 
 Result<NodeSpec> node_of(const CsvReader& csv) {

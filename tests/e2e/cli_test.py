@@ -330,6 +330,71 @@ class CliTest(TuttiCase):
         scenario = self.file("x.scn", "nodes n: cpu 4\nexpect free on n: cpu 4\n")
         self.assertIn("tutti sim scenario", self.tutti("config", "check", scenario, code=2))
 
+    def test_config_check_of_several_files(self):
+        fleet = self.file("f.yaml", "topology: [rack]\nqueues: [{name: ml}]\n"
+                          "nodes: [{name: n, cpu: 8, gpus: 2xT4, domains: {rack: 1}}]\n")
+        good = self.file("j.yaml", "jobs: [{name: a, queue: ml, near: rack}]\n")
+        self.assertEqual(self.tutti("config", "check", fleet, good),
+                         f"{fleet} is good: a fleet of 1 node with 2 GPUs and 1 queue\n"
+                         f"{good} is good: a workload of 1 job with 1 task\n")
+        for job, place, lacks, near in (("queue: mll", "1:25", 'queue "mll"', "ml"),
+                                        ("near: rak", "1:24", 'level "rak"', "rack")):
+            bad = self.file("bad.yaml", f"jobs: [{{name: b, {job}}}]\n")
+            for words in ([bad, fleet], ["--fleet", fleet, bad]):
+                done = self.call("config", "check", *words, good, code=2)
+                self.assertEqual(done.stderr, f'error: {bad}:{place}: job "b": the fleet has no '
+                                 f'{lacks}\nhint:  did you mean "{near}"?\n')
+                self.assertIn(f"{good} is good", done.stdout)
+            self.assertIn(f"error: {bad}:{place}: ",
+                          self.tutti("sim", "--fleet", fleet, "--workload", bad, code=2))
+            self.assertIn("is good", self.tutti("config", "check", bad))  # By itself.
+        own = self.file("own.yaml", OWN + "  - {name: L4, vendor: nvidia, kind: gpu, source: x}\n")
+        npus = self.file("n.yaml", "nodes: [{name: n, gpus: 2xAcme-N1}]\n")
+        self.assertIn("adds 1 device and replaces 1\n", self.tutti("config", "check", own, npus))
+        self.assertEqual(self.call("config", "check", own, npus).stderr, "")
+
+    def test_odd_words_are_noted(self):
+        fleet = self.file("f.yaml", "nodes: [{name: n, cpu: 8, memory: 64, gpus: 8xA100-80GBB}]\n")
+        jobs = self.file("j.yaml", """jobs:
+  - {name: a, gpus: 1x1g.10gb, length: 1h}
+  - {name: b, gpu: {where: 'memroy >= 1Gi || vendor == nvidai'}, near: zone, length: 1h}
+""")
+        notes = [f'note: {fleet}:1:35: memory 64 is 64 bytes; did you mean 64Gi?',
+                 f'note: {fleet}:1:45: the catalog does not know "A100-80GBB"; did you mean '
+                 '"A100-80G"?',
+                 f'note: {jobs}:2:21: the catalog does not know "1g.10gb"; a slice is asked for '
+                 'with gpu: {where: profile == 1g.10gb}, and described with devices: '
+                 '[{model: A100-80G, profile: 1g.10gb}]',
+                 f'note: {jobs}:3:28: no device has an attribute "memroy"; did you mean "memory"?',
+                 f'note: {jobs}:3:28: no device has the vendor "nvidai"; did you mean "nvidia"?',
+                 f'note: {jobs}:3:72: no node has a label "zone"; known: host']
+        sim = ["sim", "--fleet", fleet, "--workload", jobs]
+        for words in (["config", "check", fleet, jobs], sim, [*sim, "--json", "-"]):
+            with self.subTest(words=words):
+                self.assertEqual(self.call(*words).stderr.splitlines(), notes)
+        alone = self.call("config", "check", jobs).stderr.splitlines()
+        self.assertEqual(alone, notes[2:5])  # Of a fleet nothing is known.
+        many = self.file("m.yaml", "jobs:\n" + "".join(
+            f"  - {{name: j{at}, gpus: 1xZZZ-{at}}}\n" for at in range(13)))
+        told = self.call("config", "check", many).stderr.splitlines()
+        self.assertEqual((len(told), told[10]), (11, "note: and 3 more"))
+
+    def test_standard_input_is_a_file(self):
+        text = FLEET.read_text(encoding="utf-8")
+        for words in (["config", "check", "-"], ["sim", "--fleet", "-", "--workload", JOBS],
+                      ["config", "check", JOBS, "--fleet", "-"]):
+            with self.subTest(words=words):
+                self.tutti(*words, input=text)
+                with FLEET.open(encoding="utf-8") as file:
+                    self.tutti(*words, stdin=file)
+        jobs = self.tutti("sim", "--fleet", FLEET, "--workload", "-",
+                          input=JOBS.read_text(encoding="utf-8"))
+        self.assertRegex(jobs, r"(?m)^stdin +default ")
+        self.assertIn("error: -:1:1: ", self.tutti("config", "check", "-", code=2, input="x: 1\n"))
+        self.assertIn("the file is empty", self.tutti("sim", "--fleet", "-", code=2))
+        self.assertIn("--json -", self.tutti("sim", "--fleet", FLEET, "--report", "-", code=2))
+        self.assertIn("one fleet", self.tutti("sim", "--fleet", FLEET, "--fleet", FLEET, code=2))
+
     def test_catalog(self):
         self.assertGreater(len(self.tutti("catalog").splitlines()), 30)
         self.assertIn("A100-80G", self.tutti("catalog", "A100"))
