@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <set>
 #include <utility>
 
+#include "dialect/mentions.h"
 #include "dialect/names.h"
 #include "dialect/tutti_read.h"
 #include "format/text.h"
@@ -71,14 +74,28 @@ void lay_over(const Value& written, const NodeSpec& fresh, NodeSpec& node) {
   if (has("pool")) node.pool = fresh.pool;
 }
 
-/// "no rack", "no [rack, zone]": labels that go.
-Result<std::vector<std::string>> removed_labels(const Value& fields) {
+/// A word that is none of these labels.
+Error no_label(const Value& key, const std::set<std::string_view>& labels) {
+  const std::string_view word = key.text_value();
+  const std::vector<std::string_view> known(labels.begin(), labels.end());
+  std::string hint = known.empty() ? "they have no labels" : did_you_mean(word, known);
+  if (word == "cordoned") {
+    hint = "write: cordoned false; an operator's cordon is undone with: uncordon NODES";
+  }
+  return {Code::not_found, fmt::format("no: none of these nodes has a label {}", quote(word)),
+          key.place().text(), std::move(hint)};
+}
+
+/// "no rack", "no [rack, zone]": labels that go; some of the nodes must have them.
+Result<std::vector<std::string>> removed_labels(const Value& fields,
+                                                const std::set<std::string_view>& labels) {
   std::vector<std::string> out;
   const Value* const removed = fields.find("no");
   if (removed == nullptr) return out;
   for (const Value& key : one_or_many(*removed)) {
     Result<std::string_view> text = key.as_text();
     if (!text) return fail(at_value(std::move(text).error(), "no", key));
+    if (!labels.contains(*text)) return fail(no_label(key, labels));
     out.emplace_back(*text);
   }
   return out;
@@ -126,9 +143,31 @@ Result<bool> ScenarioDescriptions::add_node(Reader& reader, ScenarioStep& step) 
       return fail(reader.error("name", fmt::format("node {} is there already", quote(node.name)),
                                "to describe it anew: change NODE: FIELD VALUE"));
     }
+    add_levels(node);
     step.events.emplace_back(NodeReported{std::move(node)});
   }
   return true;
+}
+
+void ScenarioDescriptions::declare(std::vector<TreeSpec> trees, ScenarioStep& step) {
+  for (const TreeSpec& tree : trees) levels_.insert(tree.levels.begin(), tree.levels.end());
+  step.events.emplace_back(TreesDeclared{std::move(trees)});
+}
+
+void ScenarioDescriptions::add_levels(const NodeSpec& node) {
+  for (const Label& label : node.labels.all()) levels_.insert(label.key);
+}
+
+Result<void> ScenarioDescriptions::check_levels() const {
+  for (const Mention& mention : mentions_) {
+    if (mention.of != Mention::Of::level || levels_.contains(mention.name)) continue;
+    const std::vector<std::string_view> known(levels_.begin(), levels_.end());
+    return fail(Error{Code::not_found,
+                      fmt::format("{} is no level: no node ever has a label that is called so",
+                                  quote(mention.name)),
+                      mention.where, did_you_mean(mention.name, known)});
+  }
+  return {};
 }
 
 Result<void> ScenarioDescriptions::nodes(const Statement& statement, ScenarioStep& step) {
@@ -145,7 +184,7 @@ Result<void> ScenarioDescriptions::fleet(const Statement& statement, ScenarioSte
   const Value fields = TRY(fields_of(statement, {}));
   const auto read = [&](Reader& reader) -> Result<bool> {
     std::vector<TreeSpec> trees = TRY(read_topology(reader));
-    if (!trees.empty()) step.events.emplace_back(TreesDeclared{std::move(trees)});
+    if (!trees.empty()) declare(std::move(trees), step);
     TRY(reader.list("nodes", [&](Reader& entry) { return add_node(entry, step); }));
     const std::vector<QueueSpec> queues = TRY(read_queues(reader));
     if (const Value* const list = fields.find("queues"); list != nullptr) {
@@ -165,7 +204,13 @@ Result<void> ScenarioDescriptions::change(const Statement& statement, ScenarioSt
   const ScenarioWord name = TRY(name_of(statement, "change n0: cpu 32, rack=r1"));
   const std::vector<std::string> nodes = TRY(names_.nodes_of(name));
   const Value fields = TRY(fields_of(statement, {}));
-  const std::vector<std::string> removed = TRY(removed_labels(fields));
+  std::set<std::string_view> labels;
+  for (const std::string& node : nodes) {
+    for (const Label& label : names_.nodes.find(node)->second.labels.all()) {
+      labels.insert(label.key);
+    }
+  }
+  const std::vector<std::string> removed = TRY(removed_labels(fields, labels));
   for (const std::string& node : nodes) {
     Value::Map first;
     first.push_back({"name", name.place, Value::text(node, name.place)});
@@ -183,6 +228,7 @@ Result<void> ScenarioDescriptions::change(const Statement& statement, ScenarioSt
     TRY(decode(whole, "", read));
     NodeSpec& known = names_.nodes.find(node)->second;
     lay_over(rest, fresh.front(), known);
+    add_levels(known);
     for (const std::string& key : removed) known.labels.erase(key);
     step.events.emplace_back(NodeReported{known});
   }
@@ -201,7 +247,7 @@ Result<void> ScenarioDescriptions::topology(const Statement& statement, Scenario
   const Place place = levels.front().place();
   const Value fields = map_of("topology", Value::list(std::move(levels), place));
   const auto read = [](Reader& reader) { return read_topology(reader); };
-  step.events.emplace_back(TreesDeclared{TRY(decode(fields, "", read))});
+  declare(TRY(decode(fields, "", read)), step);
   return {};
 }
 
@@ -259,7 +305,11 @@ Result<void> ScenarioDescriptions::submit(const Statement& statement, ScenarioSt
     return fail(reader.error(job.at == Duration{} ? "every" : "at",
                              "a scenario has a clock of its own", "write: advance 10m"));
   };
+  if (specs_.size() == scenario_jobs) {
+    return fail(wrong_at(name, fmt::format("a scenario has at most {} jobs", scenario_jobs)));
+  }
   const JobEntry entry = TRY(decode(fields, "", read));
+  std::ranges::move(mentions_of_job(fields), std::back_inserter(mentions_));
   const std::vector<std::string> roles = roles_of(entry.spec);
   tasks_ += roles.size() * entry.names.size();
   if (tasks_ > scenario_tasks) {
@@ -302,6 +352,7 @@ Result<PolicyRecipe> ScenarioDescriptions::policy(const Statement& statement) co
 }
 
 Result<void> ScenarioDescriptions::finish(Scenario& scenario) {
+  TRY(check_levels());
   if (!quotas_.empty()) {
     std::vector<NodeSpec> nodes;
     for (const auto& [name, node] : names_.nodes) nodes.push_back(node);

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,8 +38,10 @@ class ScenarioDescriptions {
   Result<void> finish(Scenario& scenario);
 
  private:
-  Result<void> add_nodes(Reader& reader, std::string_view field, ScenarioStep& step);
   Result<bool> add_node(Reader& reader, ScenarioStep& step);
+  void declare(std::vector<TreeSpec> trees, ScenarioStep& step);
+  void add_levels(const NodeSpec& node);
+  Result<void> check_levels() const;
   Result<void> set_queues(const std::vector<QueueSpec>& queues, ScenarioStep& step);
 
   const Catalog* catalog_;
@@ -47,6 +50,8 @@ class ScenarioDescriptions {
   std::vector<Value> queue_entries_;  ///< As written; a later one of the same name replaces it.
   std::vector<Value> quotas_;         ///< The same, with those that were replaced.
   std::map<std::string, QueueSpec> queues_;
+  std::set<std::string, std::less<>> levels_{"host"};  ///< Of the topology, and labels of nodes.
+  std::vector<Mention> mentions_;                      ///< Of the jobs.
   std::vector<std::shared_ptr<JobSpec>> specs_;
   std::vector<ScenarioJob> jobs_;
   std::vector<MixSet::Entry> mix_;
