@@ -88,10 +88,10 @@ std::string counts_text(std::string_view title, Names names, Times times) {
 
 std::string to_text(const Totals& totals) {
   std::string out = fmt::format(
-      "{} seeds: {} events, {} jobs, {} placements, {} evictions, "
+      "{}: {} events, {} jobs, {} placements, {} evictions, "
       "{} jobs that could never fit\n",
-      totals.seeds, totals.events, totals.jobs, totals.placements, totals.evictions,
-      totals.never_fit);
+      counted(totals.seeds, "seed"), totals.events, totals.jobs, totals.placements,
+      totals.evictions, totals.never_fit);
   out += counts_text("faults fired", fault_names, totals.faults.all());
   out += counts_text("rare paths taken", rare_path_names, totals.rare_paths.all());
   for (const std::string& each : totals.unseen) {

@@ -127,7 +127,7 @@ void declare_completion(CLI::App& app, Run& run) {
   auto shell = std::make_shared<std::string>();
   CLI::App* completion =
       app.add_subcommand("completion", "Print a script that completes tutti's command lines");
-  completion->add_option("shell", *shell, "bash or zsh")->required()->type_name("SHELL");
+  completion->add_option("SHELL", *shell, "bash or zsh")->required()->type_name("");
   completion->footer(
       "Examples:\n  source <(tutti completion bash)\n"
       "  tutti completion zsh > ~/.zfunc/_tutti");

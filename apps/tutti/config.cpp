@@ -78,10 +78,6 @@ Result<T> located(Result<T> result, const std::string& path) {
   return fail(std::move(result).error().at(path));
 }
 
-std::string counted(std::size_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 std::string describe(const FleetFile& fleet) {
   const std::int64_t devices = gpu_milli_of(fleet) / DeviceRequest::whole;
   std::string out = "a fleet of " + counted(fleet.nodes.size(), "node") + " with " +

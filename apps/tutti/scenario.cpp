@@ -161,7 +161,7 @@ void declare_scenario(CLI::App& sim, Run& run) {
   auto options = std::make_shared<Options>();
   CLI::App* scenario =
       sim.add_subcommand("scenario", "Run tests of placement that are written as text");
-  scenario->add_option("files", options->files, "Scenarios, or folders of *.scn")
+  scenario->add_option("FILE", options->files, "Scenarios, or folders of *.scn")
       ->required()
       ->type_name("FILE");
   scenario->add_flag("--update", options->update, "Rewrite what is expected to what is true");

@@ -24,13 +24,13 @@ Result<void> add_seeds(const std::string& text, std::vector<std::uint64_t>& seed
   if (!first || !last) {
     return fail(Code::invalid, "--seeds " + quote(text) + " is no seed", "write 42 or 42..51");
   }
-  if (*last < *first || *last - *first >= most) {
-    return fail(Code::invalid,
-                "--seeds " + quote(text) + " is no rising range of at most 100000 seeds",
+  if (*last < *first) {
+    return fail(Code::invalid, "--seeds " + quote(text) + " is no rising range",
                 "write the smaller one first: 42..51");
   }
-  if (seeds.size() + (*last - *first) >= most) {
-    return fail(Code::limit, "--seeds " + quote(text) + " makes more than 100000 seeds in all");
+  if (*last - *first >= most - seeds.size()) {
+    return fail(Code::limit, "--seeds " + quote(text) + " makes more than 100000 seeds in all",
+                "at most 100000 are possible, such as 1..100000");
   }
   for (std::uint64_t at = 0; at <= *last - *first; ++at) seeds.push_back(*first + at);
   return {};

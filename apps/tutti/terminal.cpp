@@ -72,6 +72,10 @@ std::string command_elsewhere(const CLI::App& app, const std::string& word) {
 
 }  // namespace
 
+std::string counted(std::size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 int complain(const Error& error) {
   std::fputs(error.text().c_str(), stderr);
   return 2;
@@ -122,7 +126,9 @@ int complain_usage(const CLI::App& app, std::string_view what) {
                                              : "command",
                              quote(word));
     const auto near = closest(word, views);
-    if (near) {
+    if (word == "help" || word == "version") {
+      error.hint = fmt::format("{} --{}", word == "help" ? at.words : app.get_name(), word);
+    } else if (near) {
       error.hint = fmt::format("did you mean {}?", *near);
     } else if (const std::string other = option ? "" : command_elsewhere(app, word);
                !other.empty() && !known.empty()) {

@@ -1,6 +1,7 @@
 /// What all subcommands say to a terminal.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,9 @@ class App;
 }
 
 namespace tutti {
+
+/// "1 node", "2 nodes".
+std::string counted(std::size_t count, std::string_view noun);
 
 /// Prints the error; the exit code of every error, 2.
 int complain(const Error& error);

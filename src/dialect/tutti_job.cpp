@@ -2,14 +2,17 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "base/limits.h"
 #include "dialect/names.h"
 #include "dialect/tutti.h"
 #include "dialect/tutti_read.h"
+#include "format/text.h"
 #include "model/resources.h"
 
 namespace tutti {
@@ -48,6 +51,25 @@ Result<RoleSpec> read_role(Reader& reader, const Inherited& from) {
   return role;
 }
 
+/// Refuses what belongs to each of the inner ones: `cpu` beside `roles`.
+Result<void> check_outer(Reader& reader, std::string_view inner) {
+  constexpr std::array<std::string_view, 25> outer{
+      "tasks",       "min",       "alternatives", "cpu",          "memory",
+      "storage",     "resources", "gpus",         "gpu",          "npus",
+      "npu",         "devices",   "nodes",        "nodes_any_of", "nodes_preferred",
+      "tolerations", "stack",     "ports",        "affinity",     "anti_affinity",
+      "spread",      "roles",     "groups",       "together",     "near"};
+  // "together" and "near" are fields of groups, too, and "roles" and "groups" of what is above.
+  const std::size_t own = inner == "roles" ? 4 : inner == "groups" ? 3 : 0;
+  for (const std::string_view field : std::span(outer).first(outer.size() - own)) {
+    if (reader.value().find(field) == nullptr) continue;
+    return fail(reader.error(field,
+                             fmt::format("stands beside {}: for which of them?", quote(inner)),
+                             fmt::format("write it in each of the {}", inner)));
+  }
+  return {};
+}
+
 /// Several roles under "roles", or the fields of one.
 Result<std::vector<RoleSpec>> read_roles(Reader& reader, const Inherited& from) {
   if (TRY(reader.optional_value("roles")) == nullptr) {
@@ -57,6 +79,7 @@ Result<std::vector<RoleSpec>> read_roles(Reader& reader, const Inherited& from) 
   }
   auto roles = TRY(reader.list("roles", [&](Reader& inner) { return read_role(inner, from); }));
   if (roles.empty()) return fail(reader.error("roles", "the list is empty"));
+  TRY(check_outer(reader, "roles"));
   std::set<std::string_view> names;
   for (const RoleSpec& role : roles) {
     if (names.insert(role.name).second) continue;
@@ -83,6 +106,7 @@ Result<GangSpec> read_gang_body(Reader& reader, const Inherited& from) {
   }
   gang.groups = TRY(reader.list("groups", [&](Reader& inner) { return read_group(inner, from); }));
   if (gang.groups.empty()) return fail(reader.error("groups", "the list is empty"));
+  TRY(check_outer(reader, "groups"));
   return gang;
 }
 
@@ -185,6 +209,7 @@ Result<JobEntry> read_job(Reader& reader, std::size_t room, const Catalog* catal
   } else {
     gangs = TRY(reader.list("gangs", [&](Reader& inner) { return read_gang(inner, from); }));
     if (gangs.empty()) return fail(reader.error("gangs", "the list is empty"));
+    TRY(check_outer(reader, "gangs"));
   }
   if (tasks_of(gangs) > limits::tasks_per_job) {
     return fail(reader.error("name",

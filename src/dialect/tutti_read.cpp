@@ -216,7 +216,9 @@ Result<std::vector<NamedAmount>> read_amount_map(Reader& reader, std::string_vie
 
 Result<Labels> read_labels(Reader& reader, std::string_view field) {
   std::vector<Label> labels;
-  for (auto& [key, value] : TRY(reader.text_map(field))) {
+  auto pairs = reader.text_map(field);
+  if (!pairs && pairs.error().hint.empty()) pairs.error().hint = "for example: {zone: east}";
+  for (auto& [key, value] : TRY(std::move(pairs))) {
     if (key.empty()) return fail(reader.error(field, "a key is empty", "every label has a key"));
     labels.push_back({std::move(key), std::move(value)});
   }

@@ -96,7 +96,10 @@ Result<Spread> read_spread(Reader& reader) {
 
 Result<Selector> selector_of(const Value& value, const std::string& path) {
   Result<std::span<const Value::Member>> members = value.as_map();
-  if (!members) return fail(at_value(std::move(members).error(), path, value));
+  if (!members) {
+    members.error().hint = "for example: {zone: east, rack: [r1, r2]}";
+    return fail(at_value(std::move(members).error(), path, value));
+  }
   Selector out;
   for (const Value::Member& member : *members) {
     const std::string inner = path + "." + member.key;

@@ -98,6 +98,10 @@ Result<DeviceRequest> read_request(Reader& reader, std::string_view kind, const 
   DeviceRequest request;
   const auto count = TRY(reader.optional_integer("count", 1, limits::devices_per_node));
   request.count = static_cast<std::uint16_t>(count.value_or(1));
+  if (const Value* const model = reader.value().find("model"); model != nullptr) {
+    return fail(reader.error("model", "a request has none; it is written in short, or in \"where\"",
+                             "gpus: 1xA100-80G, or where: model == A100-80G"));
+  }
   const std::string text = TRY(reader.optional_text("where")).value_or("");
   Result<AttributeExpression> where = where_of(kind, text, catalog);
   if (!where) {

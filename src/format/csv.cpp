@@ -73,8 +73,10 @@ Result<std::size_t> CsvReader::column(std::string_view name) const {
   const auto found = std::ranges::find(header_, name);
   if (found != header_.end()) return static_cast<std::size_t>(found - header_.begin());
   const std::vector<std::string_view> names(header_.begin(), header_.end());
+  const auto near = closest(name, names);
   return fail(Error{Code::not_found, fmt::format("there is no column {}", quote(name)), "1:1",
-                    did_you_mean(name, names)});
+                    near ? fmt::format("is it the one that is called {}?", quote(*near))
+                         : "found: " + join_names(names)});
 }
 
 bool CsvReader::has(std::string_view name) const {

@@ -106,7 +106,8 @@ TEST(CsvTest, TypedFields) {
             "error: 2:1: column \"name\": \"n0\" is not a number\n"
             "hint:  write a plain number such as 12 or 0.25\n");
   EXPECT_EQ(csv.integer("cpu_mili").error().text(),
-            "error: 1:1: there is no column \"cpu_mili\"\nhint:  did you mean \"cpu_milli\"?\n");
+            "error: 1:1: there is no column \"cpu_mili\"\n"
+            "hint:  is it the one that is called \"cpu_milli\"?\n");
   EXPECT_TRUE(csv.has("time"));
   EXPECT_FALSE(csv.has("times"));
 }

@@ -236,8 +236,14 @@ Result<void> Reader::done() const {
   for (const Value::Member& member : value_->members()) {
     if (std::ranges::find(asked_, std::string_view(member.key)) != asked_.end()) continue;
     const std::string prefix = path_.empty() ? "" : path_ + ": ";
+    // All of them: what is meant may be called quite differently.
+    const auto near = closest(member.key, asked_);
+    const std::string known =
+        asked_.empty() ? ""
+                       : "known: " + join_names(asked_, std::max<std::size_t>(1, asked_.size()));
     return fail(Error{Code::invalid, fmt::format("{}unknown field {}", prefix, quote(member.key)),
-                      member.place.text(), did_you_mean(member.key, asked_)});
+                      member.place.text(),
+                      near ? fmt::format("did you mean {}?", quote(*near)) : known});
   }
   return {};
 }

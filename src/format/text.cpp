@@ -191,6 +191,9 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
+/// Letters of a word that may be the start of a longer one.
+constexpr std::size_t shortened_least = 3;
+
 std::optional<std::string_view> closest(std::string_view name,
                                         std::span<const std::string_view> candidates) {
   const std::string wanted = lowered(name);
@@ -208,7 +211,11 @@ std::optional<std::string_view> closest(std::string_view name,
       best_rank = rank;
     }
   }
-  return best;
+  if (best || wanted.size() < shortened_least) return best;
+  const auto begins = [&](std::string_view known) { return lowered(known).starts_with(wanted); };
+  const auto first = std::ranges::find_if(candidates, begins);
+  if (first == candidates.end() || std::ranges::count_if(candidates, begins) > 1) return best;
+  return *first;
 }
 
 std::string join_names(std::span<const std::string_view> names, std::size_t most) {

@@ -55,6 +55,9 @@ TEST(ClosestTest, FindsTypingErrorsOnly) {
   EXPECT_EQ(closest("gpu", std::vector<std::string_view>{"cpu", "gpus"}), "gpus");
   EXPECT_EQ(closest("h100-80gg", std::vector<std::string_view>{"L100-80G", "H100-80G"}),
             "H100-80G");
+  EXPECT_EQ(closest("mem", std::vector<std::string_view>{"cpu", "memory"}), "memory");
+  EXPECT_EQ(closest("mem", std::vector<std::string_view>{"memory", "members"}), std::nullopt);
+  EXPECT_EQ(closest("me", std::vector<std::string_view>{"memory"}), std::nullopt);
   EXPECT_EQ(closest("topology", names), std::nullopt);
   EXPECT_EQ(closest("x", names), std::nullopt);
   EXPECT_EQ(closest("", names), std::nullopt);

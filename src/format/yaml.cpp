@@ -72,6 +72,20 @@ Value resolve_plain(std::string_view text, Place place) {
   return Value::text(std::string(text), place, /*quoted=*/false);
 }
 
+/// What most likely is behind a complaint of the parser.
+std::string hint_for(std::string_view problem) {
+  if (problem.contains("cannot start any token")) {
+    return "indent with blanks, not tabs, and put text in quotes that starts with @ or `";
+  }
+  if (problem.contains("expected ',' or")) {
+    return "within [ ] and { } put text in quotes that has brackets, braces or commas: \"n-[0-3]\"";
+  }
+  if (problem.contains("mapping values are not allowed")) {
+    return "put text in quotes that has a colon and a blank; is the indentation right?";
+  }
+  return {};
+}
+
 /// A finished value that aliases may copy, and what a copy costs.
 struct Anchor {
   Value value;
@@ -137,7 +151,8 @@ class Loader {
     if (parser_.error == YAML_MEMORY_ERROR) return fail(Code::limit, "out of memory");
     std::string what(parser_.problem == nullptr ? "not YAML" : parser_.problem);
     if (parser_.context != nullptr) what += fmt::format(" ({})", parser_.context);
-    return refuse(Code::invalid, std::move(what), place_of(parser_.problem_mark));
+    std::string hint = hint_for(what);
+    return refuse(Code::invalid, std::move(what), place_of(parser_.problem_mark), std::move(hint));
   }
 
   /// The value that starts at the current event; afterwards its last event is the current one.

@@ -113,11 +113,17 @@ TEST(YamlTest, RefusesWhatIsAmbiguous) {
 
 TEST(YamlTest, RefusesBrokenTextWithItsPlace) {
   EXPECT_EQ(read("a: 1\nb: [1, 2\nc: 3"),
-            "error: 3:2: did not find expected ',' or ']' (while parsing a flow sequence)\n");
-  EXPECT_EQ(read("a: 1\n b: 2"), "error: 2:3: mapping values are not allowed in this context\n");
-  EXPECT_EQ(read("\tx: 1"),
-            "error: 1:1: found character that cannot start any token "
-            "(while scanning for the next token)\n");
+            "error: 3:2: did not find expected ',' or ']' (while parsing a flow sequence)\n"
+            "hint:  within [ ] and { } put text in quotes that has brackets, braces or commas: "
+            "\"n-[0-3]\"\n");
+  EXPECT_EQ(read("a: 1\n b: 2"),
+            "error: 2:3: mapping values are not allowed in this context\n"
+            "hint:  put text in quotes that has a colon and a blank; is the indentation right?\n");
+  EXPECT_EQ(
+      read("\tx: 1"),
+      "error: 1:1: found character that cannot start any token "
+      "(while scanning for the next token)\n"
+      "hint:  indent with blanks, not tabs, and put text in quotes that starts with @ or `\n");
   EXPECT_EQ(read("a: \"open"),
             "error: 1:9: found unexpected end of stream (while scanning a quoted scalar)\n");
   EXPECT_EQ(read("a: caf\xe9"),

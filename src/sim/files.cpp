@@ -51,7 +51,10 @@ std::string near_file(const std::string& path) {
   }
   std::ranges::sort(names);
   const std::vector<std::string_view> views(names.begin(), names.end());
-  const auto near = closest(wanted.filename().string(), views);
+  const std::string name = wanted.filename().string();
+  auto near = closest(name, views);
+  const auto whole_name = std::ranges::find(names, name + ".yaml");
+  if (whole_name != names.end()) near = *whole_name;
   if (!near) return {};
   const fs::path whole = wanted.has_parent_path() ? wanted.parent_path() / *near : fs::path(*near);
   return "did you mean " + quote(whole.string()) + "?";
@@ -415,7 +418,17 @@ Result<FileFormat> find_format(const std::string& path) { return TRY(open_known(
 
 Result<Catalog> load_catalog(const std::vector<std::string>& own) {
   Catalog catalog = TRY(Catalog::builtin());
-  for (const std::string& path : own) TRY(catalog.add(TRY(read_file(path)), path));
+  for (const std::string& path : own) {
+    const std::string text = TRY(read_file(path));
+    Result<void> added = catalog.add(text, path);
+    const bool other =
+        has_line(text, "nodes:") || has_line(text, "jobs:") || has_line(text, "job:");
+    if (!added && other && !has_line(text, "catalog:")) {
+      return fail({Code::invalid, "this is no catalog, but a fleet or a workload", path,
+                   "give it as --fleet or --workload; docs/catalog.md says what a catalog has"});
+    }
+    TRY(std::move(added));
+  }
   return catalog;
 }
 
@@ -464,8 +477,9 @@ Result<PolicyRecipe> load_policy(const std::string& name_or_path) {
   const bool path = name_or_path.find_first_of("/.") != name_or_path.npos ||
                     std::filesystem::exists(name_or_path, ignored);
   if (!path) {
-    builtin.error().hint += (builtin.error().hint.empty() ? "" : "; ");
-    builtin.error().hint += "a policy file is named by its path, such as my_policy.yaml";
+    std::string& hint = builtin.error().hint;
+    hint += hint.empty() ? "a " : hint.ends_with('?') ? " A " : "; a ";
+    hint += "policy file is named by its path, such as my_policy.yaml";
     return builtin;
   }
   const std::string text = TRY(read_file(name_or_path));

@@ -151,7 +151,9 @@ Result<void> parse_within(Words words, const ScenarioNames& names, Expectation& 
     out.wanted = out.level + out.wanted;
     return {};
   }
-  if (words.size() > 3) return fail(wrong_at(words[3], "one word too many", "in 1 rack"));
+  if (words.size() > 3)
+    return fail(wrong_at(words[3], fmt::format("{} is one word too many", quote(words[3].text)),
+                         "in 1 rack"));
   TRY(check_level(names, words[2]));
   out.level = words[2].text;
   out.wanted = fmt::format("{} {}", TRY(count_of(words[1], 1)), out.level);
@@ -170,7 +172,10 @@ Result<void> parse_phases(Words words, Expectation& out) {
     if (word.text.ends_with(',')) word.text.remove_suffix(1);
     const auto* const phase = std::ranges::find(phases, word.text);
     if (phase == phases.end()) return fail(no_such(word));
-    if (!counted && words.size() > 1) return fail(wrong_at(words[1], "one word too many"));
+    if (!counted && words.size() > 1) {
+      return fail(wrong_at(words[1], fmt::format("{} is one word too many", quote(words[1].text)),
+                           "one expectation a line, such as: expect JOB on NODE"));
+    }
     counts[static_cast<std::size_t>(phase - phases.begin())] +=
         counted ? TRY(count_of(words[at], 0)) : static_cast<std::int64_t>(out.tasks.size());
   }
@@ -230,7 +235,8 @@ Result<void> parse_of_tasks(const Statement& statement, const ScenarioNames& nam
     return {};
   }
   if ((what == "waits" || what == "never" || what == "reasons") && rest.size() > 1) {
-    return fail(wrong_at(rest[1], fmt::format("{} is one word too many", quote(rest[1].text))));
+    return fail(wrong_at(rest[1], fmt::format("{} is one word too many", quote(rest[1].text)),
+                         fmt::format("write: expect {} {}", out.subject, what)));
   }
   if (what == "reasons") {
     out.kind = Expectation::Kind::reasons;

@@ -109,13 +109,18 @@ class Fields {
   explicit Fields(Value::Map first) : members_(std::move(first)) {}
 
   Result<void> add(const ScenarioWord& item) {
-    const std::vector<ScenarioWord> words = words_of(item);
+    const std::vector<ScenarioWord> all = words_of(item);
+    const std::span<const ScenarioWord> words(all);
     const ScenarioWord& head = words.front();
     if (words.size() == 1 && key_of_pair(head.text) != 0) return pair("labels", head, true);
     if (const std::string devices = devices_of(words); !devices.empty()) {
       gpus_.push_back(Value::text(devices, head.place, false));
       if (gpus_.size() == 1) gpus_place_ = head.place;
       return {};
+    }
+    if (words.size() > 1 && !devices_of(words.first(1)).empty()) {
+      return fail(wrong_at(words[1], "a comma is missing before " + quote(words[1].text),
+                           "fields are separated by commas: 8xA100-80G, cpu 64"));
     }
     if (words.size() == 2 && number(head.text)) return amount(words);
     const bool word = std::ranges::all_of(head.text, name_letter);

@@ -216,7 +216,7 @@ POD_ROWS = [
     ('p,1,1,1,500,"T4|""x",,,1,2,1', ':2:13: column "gpu_spec"'), ("", "has no pods"),
 ]
 TABLES = [  # As --fleet.
-    ("sn,cpu_mili,memory_mib,gpu,model\nn,1,1,1,T4\n", 'did you mean "cpu_mili"?'),
+    ("sn,cpu_mili,memory_mib,gpu,model\nn,1,1,1,T4\n", 'is called "cpu_mili"?'),
     ("sn,sn,memory_mib,gpu,model\nn,1,1,1,T4\n", ":1:4:"),
     ("sn;cpu_milli;memory_mib;gpu;model\n", "this is no fleet that can be read"),
     ("name,cpu_milli,memory_mib,num_gpu,gpu_milli\n", "give it as --workload"),

@@ -213,7 +213,7 @@ class FileTest(BadInputCase):
         pods = self.file("pods.csv", PODS)
         for words, part in ((["sim", "--workload", JOBS, "--fleet", pods], "give it as --workload"),
                             (["sim", "--fleet", JOBS, "--workload", FLEET], "describes no nodes"),
-                            (["config", "check", "--catalog", FLEET, FLEET], "catalog is missing"),
+                            (["config", "check", "--catalog", FLEET, FLEET], "this is no catalog"),
                             (["sim", "scenario", FLEET], "is no verb")):
             with self.subTest(words=words):
                 self.refused(words, part)

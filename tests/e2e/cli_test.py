@@ -395,6 +395,34 @@ class CliTest(TuttiCase):
         self.assertIn("--json -", self.tutti("sim", "--fleet", FLEET, "--report", "-", code=2))
         self.assertIn("one fleet", self.tutti("sim", "--fleet", FLEET, "--fleet", FLEET, code=2))
 
+    def test_common_guesses_get_a_hint(self):
+        policy = self.file("mine.yaml", "policy: 1\nname: x\nscores: [{name: fgd}]\n")
+        own = self.file("own.yaml", OWN)
+        jobs = "jobs:\n  - {name: a, "
+        for name, text, part in (
+                ("a.yaml", jobs + "gpu: {model: A100-80G}}\n", "gpus: 1xA100-80G"),
+                ("a.yaml", jobs + "cpu: 1, roles: [{name: r}]}\n", "write it in each of the roles"),
+                ("a.yaml", jobs + "near: rack, gangs: [{cpu: 1}]}\n", "each of the gangs"),
+                ("a.yaml", jobs + "near: rack, roles: [{name: r, cpuu: 1}]}\n", '"cpu"?'),
+                ("a.yaml", jobs + "mem: 1Gi}\n", 'did you mean "memory"?'),
+                ("a.yaml", jobs + "zzzzz: 1}\n", "anti_affinity, spread"),
+                ("a.yaml", jobs + 'nodes: "zone=a"}\n', "for example: {zone: east"),
+                ("a.yaml", jobs + "labels: [zone=a]}\n", "for example: {zone: east"),
+                ("a.yaml", "jobs:\n\t- {name: a}\n", "not tabs"),
+                ("a.yaml", "nodes: [{name: n-[0-3]}]\n", 'quotes that has brackets')):
+            with self.subTest(text=text):
+                self.assertIn(part, self.tutti("config", "check", self.file(name, text), code=2))
+        sim = ["sim", "--fleet", FLEET, "--workload", JOBS]
+        for words, part in (([*sim, "--policy", self.folder / "mine"], f'mean "{policy}"?'),
+                            ([*sim, "--policy", "bestft"], '"bestfit"? A policy file is named'),
+                            ([*sim, "--seeds", "1..100000000"], "at most 100000 are possible"),
+                            ([*sim, "--catalog", FLEET], "give it as --fleet"),
+                            (["help"], "tutti --help"), (["sim", "help"], "tutti sim --help"),
+                            (["version"], "tutti --version"), (["config", "check"], "FILE is")):
+            with self.subTest(words=words):
+                self.assertIn(part, self.tutti(*words, code=2))
+        self.assertIn("Acme-N1", self.tutti("catalog", "--catalog", own))
+
     def test_catalog(self):
         self.assertGreater(len(self.tutti("catalog").splitlines()), 30)
         self.assertIn("A100-80G", self.tutti("catalog", "A100"))

@@ -148,6 +148,9 @@ class ScenarioTest(TuttiCase):
                  "3:23", "known: host"),
                 ("nodes n: cpu 4\nsubmit j[0-4095]: cpu 1\nsubmit k: cpu 1\n", "3:8",
                  "a scenario has at most 4096 jobs"),
+                ("nodes n: 8xA100-80G cpu 64\n", "1:21", "a comma is missing"),
+                (job + "expect job running on n0\n", "3:20", "one expectation a line"),
+                (job + "expect job waits now\n", "3:18", "write: expect job waits"),
                 (job + "submit at: at 5m, cpu 1\nexpect job running\n", "3:15", "advance"),
                 (job, "1:1", "cannot fail"), ("", "1:1", "cannot fail"),
                 ("\xff\n", "1:1", "verb")):
