@@ -78,7 +78,8 @@ class JobDraft {
       roles_.back().spec.alternatives.push_back(std::move(pod.shape));
     }
     ++roles_[row].spec.count;
-    roles_[row].pods.emplace_back(std::move(pod.name), std::move(pod.node));
+    runs_ |= !pod.node.empty();
+    roles_[row].pods.push_back({std::move(pod.name), std::move(pod.node), pod.gated});
   }
 
   GroupKey group() const { return {spec_->space, group_}; }
@@ -93,35 +94,51 @@ class JobDraft {
     GroupSpec group{.closeness = {}, .copies = 1, .roles = {}};
     // A minimum of the gang as a whole is taken from its roles in their order.
     std::uint32_t left = min_ == 0 ? limits::tasks_per_job : min_;
+    if (runs_) leave_out_gated();
     for (Role& role : roles_) {
       role.spec.min = std::min(role.spec.count, left);
       left -= role.spec.min;
       group.roles.push_back(std::move(role.spec));
-      for (auto& [pod, node] : role.pods) {
-        standing.pods.push_back(std::move(pod));
-        standing.nodes.push_back(std::move(node));
+      for (Pod& pod : role.pods) {
+        standing.pods.push_back(std::move(pod.name));
+        standing.nodes.push_back(std::move(pod.node));
       }
     }
     GangSpec gang;
     gang.groups.push_back(std::move(group));
     spec_->gangs.push_back(std::make_shared<const GangSpec>(std::move(gang)));
-    standing.gated = gated_;
+    standing.gated = gated_ && !runs_;
     submission.at = created_;
     submission.gpu_milli = gpu_milli_of(*spec_);
     return std::move(spec_);
   }
 
  private:
+  struct Pod {
+    std::string name;
+    std::string node;
+    bool gated = false;
+  };
   struct Role {
     RoleSpec spec;
-    std::vector<std::pair<std::string, std::string>> pods;  ///< Their names and nodes.
+    std::vector<Pod> pods;
   };
+
+  /// Where some of a gang run already, those behind a gate are not waited for.
+  void leave_out_gated() {
+    for (Role& role : roles_) {
+      std::erase_if(role.pods, &Pod::gated);
+      role.spec.count = static_cast<std::uint32_t>(role.pods.size());
+    }
+    std::erase_if(roles_, [](const Role& role) { return role.pods.empty(); });
+  }
 
   std::shared_ptr<JobSpec> spec_;
   std::string group_;
   std::uint32_t min_ = 0;  ///< 0: all of them.
   Instant created_;
   bool gated_ = false;
+  bool runs_ = false;  ///< Some of its pods do.
   std::size_t pods_ = 0;
   std::vector<Role> roles_;
   std::multimap<std::uint64_t, std::size_t> known_;  ///< Rows of `roles_` by their contents.

@@ -118,15 +118,31 @@ TEST(SnapshotTest, MemoryAloneIsAllocatedToo) {
   EXPECT_EQ(under(live, "present").gpus_allocated, 0.4);
 }
 
+/// A pod of a gang that may start with one of them.
+std::string elastic(std::string_view name, int gpus, std::string_view where, int created) {
+  std::string text = pod(name, gpus, where, created);
+  const std::string group = R"(, "annotations": {"scheduling.k8s.io/group-name": "g",
+      "scheduling.volcano.sh/group-min-member": "1"}}, "spec")";
+  return text.replace(text.find("}, \"spec\""), 9, group);
+}
+
+TEST(SnapshotTest, PodsOfAGangBehindAGateStayThere) {
+  std::string gated = elastic("g1", 8, "", 1);
+  gated.insert(gated.find("\"containers\""), R"("schedulingGates": [{"name": "later"}], )");
+  for (const auto& [first, running] : {std::pair("n0", 1U), std::pair("", 0U)}) {
+    const Snapshot live = dump({node("n0"), node("n1"), elastic("g0", 8, first, 1), gated});
+    for (const char* const policy : {"present", "pack"}) {
+      const SnapshotResult result = under(live, policy);
+      EXPECT_EQ(result.running, running) << policy;
+      EXPECT_EQ(result.pending, 0U) << policy;
+      EXPECT_EQ(result.gpus_allocated, 8 * running) << policy;
+    }
+  }
+}
+
 TEST(SnapshotTest, WhatWaitsOfAGangThatPartlyRunsIsPending) {
-  const auto member = [](std::string_view name, std::string_view where) {
-    std::string text = pod(name, 8, where, 1);
-    const std::string group = R"(, "annotations": {"scheduling.k8s.io/group-name": "g",
-        "scheduling.volcano.sh/group-min-member": "1"}}, "spec")";
-    return text.replace(text.find("}, \"spec\""), 9, group);
-  };
-  const Snapshot live =
-      dump({node("n0"), node("n1"), member("g0", "n0"), member("g1", ""), member("g2", "")});
+  const Snapshot live = dump({node("n0"), node("n1"), elastic("g0", 8, "n0", 1),
+                              elastic("g1", 8, "", 1), elastic("g2", 8, "", 1)});
   const SnapshotResult now = under(live, "present");
   EXPECT_EQ(now.running, 1U);
   EXPECT_EQ(now.pending, 2U);
@@ -135,14 +151,6 @@ TEST(SnapshotTest, WhatWaitsOfAGangThatPartlyRunsIsPending) {
   EXPECT_EQ(packed.running_unplaced, 0U);
   EXPECT_EQ(packed.pending, 2U);
   EXPECT_EQ(packed.pending_started, 1U);
-}
-
-/// A pod of a gang that may start with one of them.
-std::string elastic(std::string_view name, int gpus, std::string_view where, int created) {
-  std::string text = pod(name, gpus, where, created);
-  const std::string group = R"(, "annotations": {"scheduling.k8s.io/group-name": "g",
-      "scheduling.volcano.sh/group-min-member": "1"}}, "spec")";
-  return text.replace(text.find("}, \"spec\""), 9, group);
 }
 
 // What waits of a gang that partly runs must not push out what runs.
