@@ -43,8 +43,8 @@ std::string quote(std::string_view text);
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
 /// The candidate nearest to `name`, near enough to be a typing error (a third of its length; case
-/// does not count), else the only one that starts with it ("mem"), or nullopt. Ties fall to one with
-/// the same first letter, then to the first.
+/// does not count), else the only one that starts with it ("mem"), or nullopt. Ties fall to one
+/// with the same first letter, then to the first.
 std::optional<std::string_view> closest(std::string_view name,
                                         std::span<const std::string_view> candidates);
 
