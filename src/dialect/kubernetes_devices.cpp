@@ -285,7 +285,7 @@ Result<std::optional<DeviceRequest>> annotated_share(const ObjectMeta& pod) {
   DeviceRequest out;
   out.compute_permille = least_share;
   if (fraction != nullptr) {
-    const Result<std::int64_t> permille = parse_fixed(*fraction, 3);
+    const Result<std::int64_t> permille = parse_permille(*fraction, 3);
     if (!permille || *permille < 1 || *permille > DeviceRequest::whole) {
       return fail(Code::invalid,
                   fmt::format("annotation gpu-fraction: {} is no part of a card", quote(*fraction)),

@@ -24,7 +24,7 @@ Result<std::int64_t> percent_of(std::string_view text) {
     return fail(Code::invalid, fmt::format("expected a share, found text {}", quote(text)),
                 "write 30% or 0.3");
   }
-  return parse_fixed(text.substr(0, text.size() - 1), 1);
+  return parse_permille(text.substr(0, text.size() - 1), 1);
 }
 
 Result<std::uint16_t> share_of(const Value& value) {
@@ -36,7 +36,7 @@ Result<std::uint16_t> share_of(const Value& value) {
                   "write 100% or 0.1%");
     }
   } else if (value.is(Kind::decimal)) {
-    permille = TRY(parse_fixed(value.text_value(), 3));
+    permille = TRY(parse_permille(value.text_value(), 3));
   } else {
     const std::string_view text = TRY(value.as_text());
     permille = TRY(percent_of(text));
@@ -161,7 +161,7 @@ Result<std::optional<DeviceRequest>> short_request(const Value& value, std::stri
     return request;
   }
   if (!value.is(Kind::decimal)) return fail(value.mismatch("a number of devices"));
-  const std::int64_t permille = TRY(parse_fixed(value.text_value(), 3));
+  const std::int64_t permille = TRY(parse_permille(value.text_value(), 3));
   if (permille % DeviceRequest::whole == 0 &&
       permille <= std::int64_t{limits::devices_per_node} * DeviceRequest::whole) {
     if (permille == 0) return fail(Code::invalid, "less than a thousandth of a device");

@@ -254,6 +254,11 @@ Result<std::int64_t> parse_fixed(std::string_view text, unsigned digits, Sign si
   return value.negative ? -*amount : *amount;
 }
 
+Result<std::int64_t> parse_permille(std::string_view text, unsigned digits) {
+  constexpr unsigned guard = 3;
+  return TRY(parse_fixed(text, digits + guard)) / 1000;
+}
+
 Result<Duration> parse_duration(std::string_view text) {
   std::int64_t total = 0;
   const TimeUnit* above = nullptr;

@@ -32,6 +32,10 @@ Result<std::int64_t> parse_quantity_milli(std::string_view text, Sign sign = Sig
 Result<std::int64_t> parse_fixed(std::string_view text, unsigned digits,
                                  Sign sign = Sign::positive);
 
+/// A part of one in thousandths, rounded down so that N parts of 1/N always fit: "0.1429" is 142.
+/// `digits` as above: 1 for a number of percent, 3 for a fraction.
+Result<std::int64_t> parse_permille(std::string_view text, unsigned digits);
+
 /// "1h30m", "90s", "250ms", "2d", "1.5h"; a plain number is seconds ("90", "0.25"). Units us ms s m
 /// h d w (also "min"), each at most once and largest first. Finer than a microsecond is an error.
 Result<Duration> parse_duration(std::string_view text);

@@ -110,6 +110,11 @@ TEST(FixedTest, RoundsHalfAwayFromZero) {
   EXPECT_EQ(shown(parse_fixed("0.0004999999", 3)), "0");
   EXPECT_EQ(shown(parse_fixed("1e-60", 3)), "0");
   EXPECT_EQ(shown(parse_fixed("12", 0)), "12");
+  EXPECT_EQ(shown(parse_permille("0.1429", 3)), "142");
+  EXPECT_EQ(shown(parse_permille("16.67", 1)), "166");
+  EXPECT_EQ(shown(parse_permille("0.999", 3)), "999");
+  EXPECT_EQ(shown(parse_permille("1", 3)), "1000");
+  EXPECT_EQ(shown(parse_permille("half", 3)), "\"half\" is not a number");
   EXPECT_EQ(shown(parse_fixed("9", 18)), "9000000000000000000");
   EXPECT_EQ(shown(parse_fixed("10", 18)), "\"10\" is more than 9223372036854775807 / 10^18");
   EXPECT_EQ(shown(parse_fixed("1k", 3)), "\"1k\" is not a number");

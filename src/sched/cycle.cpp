@@ -34,6 +34,31 @@ QueueIndex queue_of(const State& state, GangIndex gang) {
   return state.jobs()[state.gangs()[gang].job].queue;
 }
 
+/// Is there room for more of a gang that was placed in part? Then what comes after it must wait
+/// until the gang has taken it: in the next pass, which knows where it stands.
+bool could_grow(Txn& txn, GangIndex index, Txn::Mark mark) {
+  const State& state = txn.state();
+  const Gang& gang = state.gangs()[index];
+  if (gang.pending() <= txn.size() - mark) return false;
+  const GangShape& shape = state.gang_shape(gang.shape);
+  std::vector<std::uint32_t> left(shape.roles.size());
+  for (std::uint32_t offset = 0; offset < gang.tasks; ++offset) {
+    const Task& task = state.tasks()[TaskIndex(gang.first_task.value() + offset)];
+    left[task.role] += task.phase == TaskPhase::pending ? 1 : 0;
+  }
+  for (std::size_t at = mark; at < txn.size(); ++at) {
+    --left[state.tasks()[state.find(txn.action(at).task)].role];
+  }
+  const QueueIndex queue = queue_of(state, index);
+  for (std::size_t at = 0; at < left.size(); ++at) {
+    if (left[at] == 0) continue;
+    for (const ShapeIndex each : shape.roles[at].alternatives) {
+      if (txn.within_limits(queue, each) && txn.workspace().best(state, each).valid()) return true;
+    }
+  }
+  return false;
+}
+
 Decision decide(Txn& txn, GangIndex index) {
   const State& state = txn.state();
   Decision decision{.gang = index, .job = state.jobs()[state.gangs()[index].job].id};
@@ -77,10 +102,12 @@ Plan Cycle::run(const State& state, Workspace& workspace) const {
   while (txn.size() < limits_.actions) {
     const GangIndex gang = pending.next();
     if (!gang.valid()) break;
+    const Txn::Mark mark = txn.mark();
     const Decision decision = decide(txn, gang);
     txn.note(decision);
     if (decision.outcome == Outcome::placed) {
       pending.placed(state);
+      if (could_grow(txn, gang, mark)) break;
       continue;
     }
     const std::vector<ShapeIndex> lonely = opened_by_others(state, workspace, gang);
