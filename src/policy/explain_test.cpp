@@ -65,6 +65,7 @@ TEST_F(ExplainTest, SaysHowMuchOfAGangWouldFit) {
   decide();
   EXPECT_EQ(why(id),
             "never fits: 3 of 4 tasks would find places\n"
+            "  3 nodes  have room, but not for all\n"
             "  it would start if\n"
             "    1 more node with 64 cpu, 256Gi memory, 8 x A100-80G\n");
 }

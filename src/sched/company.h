@@ -17,4 +17,9 @@ inline bool counts_for(const Selector& tasks, const std::vector<std::string>& na
   return same && tasks.matches(running.labels);
 }
 
+/// Do tasks like `owner` meet its term among themselves?
+inline bool is_company_to_itself(const TaskAffinity& term, const TaskShape& owner) {
+  return counts_for(term.tasks, term.namespaces, owner, owner);
+}
+
 }  // namespace tutti

@@ -16,6 +16,9 @@
 namespace tutti {
 namespace {
 
+/// Nodes, ascending; none: anywhere.
+using Home = std::optional<std::vector<NodeIndex>>;
+
 /// The first thing that keeps the task from the node, asked in a fixed order.
 Reject why(const TaskClass& task, const View& view, const PolicySet& policies, NodeIndex node) {
   if (!view.fleet().node(node).present) return {Reason::not_present};
@@ -46,7 +49,7 @@ void count(Explanation& out, const Reject& reject) {
 }
 
 void look_at_nodes(Explanation& out, const TaskClass& task, const View& view,
-                   const PolicySet& policies) {
+                   const PolicySet& policies, const Home& home) {
   std::int64_t least = INT64_MAX;
   for (std::size_t at = 0; at < view.fleet().size(); ++at) {
     const NodeIndex node(at);
@@ -57,7 +60,8 @@ void look_at_nodes(Explanation& out, const TaskClass& task, const View& view,
     }
     count(out, reject);
     const std::int64_t away = distance(task, reject);
-    if (away >= least) continue;
+    const bool elsewhere = home && !std::ranges::binary_search(*home, node);
+    if (away >= least || elsewhere) continue;
     least = away;
     out.nearest = node;
     out.nearest_miss = reject;
@@ -65,12 +69,12 @@ void look_at_nodes(Explanation& out, const TaskClass& task, const View& view,
   std::ranges::stable_sort(out.counts, std::ranges::greater{}, &Explanation::Count::nodes);
 }
 
-/// Where tasks of the role must stand because others of the gang do; none: that is open.
-std::optional<std::vector<NodeIndex>> home_of(const State& state, Workspace& workspace,
-                                              const Gang& gang, const GangShape::Role& role) {
+/// Where tasks of the role must stand because others of the gang do.
+Home home_of(const State& state, Workspace& workspace, const Gang& gang,
+             const GangShape::Role& role) {
   const GangShape& shape = state.gang_shape(gang.shape);
   const GangShape::Group& group = shape.groups[role.group];
-  std::optional<std::vector<NodeIndex>> out;
+  Home out;
   const auto bind = [&](const Closeness& closeness, std::span<const GangShape::Role> roles) {
     if (closeness.level.empty() || !closeness.required) return;
     const NodeIndex there = anchor(state, gang, roles);
@@ -90,16 +94,17 @@ std::optional<std::vector<NodeIndex>> home_of(const State& state, Workspace& wor
 }
 
 /// As many tasks as find places one by one, the choosiest first; the first that finds none is the
-/// one to explain.
-void look_at_tasks(Explanation& out, const State& state, Workspace& workspace, GangIndex index) {
+/// one to explain. Returns where that one must stand, if that is known.
+Home look_at_tasks(Explanation& out, const State& state, Workspace& workspace, GangIndex index) {
   const Gang& gang = state.gangs()[index];
   const GangShape& shape = state.gang_shape(gang.shape);
   const std::vector<const GangShape::Role*> order = choosiest_first(state, workspace, gang);
   Trial trial(state, workspace, index);
+  Home where;
   for (const GangShape::Role* const each : order) {
     const GangShape::Role& role = *each;
     const std::uint32_t wanted = lacking(state, index, role);
-    const auto home = home_of(state, workspace, gang, role);
+    const Home home = home_of(state, workspace, gang, role);
     auto found = Trial::Found::place;
     for (std::uint32_t task = 0; task < wanted; ++task) {
       found = trial.take_one(role, home);
@@ -107,10 +112,14 @@ void look_at_tasks(Explanation& out, const State& state, Workspace& workspace, G
       ++out.placed;
     }
     out.over_limit |= found == Trial::Found::limit;
-    if (found != Trial::Found::place && !out.shape.valid()) out.shape = role.alternatives.front();
+    if (found != Trial::Found::place && !out.shape.valid()) {
+      out.shape = role.alternatives.front();
+      where = home;
+    }
     out.wanted += wanted;
   }
   if (!out.shape.valid()) out.shape = shape.roles.front().alternatives.front();
+  return where;
 }
 
 std::string tasks_text(std::uint32_t count) {
@@ -121,6 +130,9 @@ std::string to_text(const DomainMiss& miss) {
   const std::string tasks = std::to_string(miss.wanted) + (miss.runs_there ? " more" : "") +
                             (miss.wanted == 1 ? " task" : " tasks");
   const std::string room = std::to_string(miss.room);
+  if (miss.runs_there && miss.domain.empty()) {
+    return "where it runs is in no " + miss.level + ", which all of it must share";
+  }
   if (miss.runs_there) {
     return miss.level + " " + miss.domain + ", where it runs, has room for " + room + " of " +
            tasks;
@@ -153,6 +165,21 @@ bool nobody_has(const State& state, const Explanation& explanation) {
            return count.reject.reason == Reason::device_type_missing &&
                   count.reject.shortfall == requests[count.reject.detail].count;
          });
+}
+
+/// "whole devices with model == L4 and 10Gi memory": what a request asks for.
+std::string devices_text(const DeviceRequest& request) {
+  constexpr std::string_view uncut = " && !profile";
+  std::string_view where = request.where.text();
+  const bool whole = where.ends_with(uncut);
+  if (whole) where.remove_suffix(uncut.size());
+  std::string out = whole ? "whole devices" : "devices";
+  if (!where.empty()) out += " with " + std::string(where);
+  if (request.memory_mib > 0) {
+    out += (where.empty() ? " with " : " and ") +
+           amount_text("memory", std::int64_t{request.memory_mib} << 20U);
+  }
+  return out;
 }
 
 /// "the fleet has 4 x A100-80G, 2 x L4": the commonest first.
@@ -204,9 +231,9 @@ Explanation reasons(const State& state, const PolicyFactory& factory, GangIndex 
     out.over_limit = over_limit(txn, index);
     out.search_limit = place_gang(txn, index).search_limit;
   }
-  look_at_tasks(out, state, workspace, index);
+  const Home home = look_at_tasks(out, state, workspace, index);
   look_at_nodes(out, workspace.task_class(state, out.shape), workspace.view(state),
-                workspace.policies());
+                workspace.policies(), home);
   if (out.placed >= out.wanted || out.running > 0) out.apart = domain_miss(state, workspace, index);
   return out;
 }
@@ -216,6 +243,7 @@ Explanation explain(const State& state, const PolicyFactory& factory, GangIndex 
   Unblocking unblocking = unblock(state, factory, index);
   if (unblocking.never) out.outcome = Outcome::never;
   out.unblock = std::move(unblocking.facts);
+  out.facts_limit = unblocking.search_limit;
   return out;
 }
 
@@ -234,13 +262,7 @@ std::string to_text(const State& state, const Explanation& explanation, const Re
       return "no such resource";
     case Reason::device_type_missing: {
       const DeviceRequest& request = shape.devices[reject.detail];
-      std::string out = reject.shortfall < request.count ? "too few devices" : "no devices";
-      if (!request.where.empty()) out += " with " + request.where.text();
-      if (request.memory_mib > 0) {
-        out += (request.where.empty() ? " with " : " and ") +
-               amount_text("memory", std::int64_t{request.memory_mib} << 20U);
-      }
-      return out;
+      return (reject.shortfall < request.count ? "too few " : "no ") + devices_text(request);
     }
     case Reason::devices_unhealthy:
       return "devices not healthy";
@@ -273,8 +295,9 @@ std::string to_text(const State& state, const Explanation& explanation) {
       never ? (more ? "never grows" : "never fits") : (more ? "waits to grow" : "waits");
   if (more)
     out += "; " + tasks_text(explanation.running) + (explanation.running == 1 ? " runs" : " run");
-  // Where all tasks find places one by one, no single node is what stands in the way.
-  const bool nodes_matter = explanation.placed < explanation.wanted;
+  // Where all tasks find places one by one, or a limit refuses them, no node stands in the way.
+  const bool nodes_matter = explanation.placed < explanation.wanted &&
+                            !(explanation.over_limit && explanation.fitting > 0);
   if (more || explanation.wanted > 1) {
     out += ": " + std::to_string(explanation.placed) + " of " + std::to_string(explanation.wanted) +
            (more ? " more" : "") + (explanation.wanted == 1 ? " task" : " tasks") +
@@ -301,6 +324,10 @@ std::string to_text(const State& state, const Explanation& explanation) {
     out += "  " + std::to_string(count.nodes) + (count.nodes == 1 ? " node  " : " nodes  ") +
            to_text(state, explanation, count.reject) + "\n";
   }
+  if (nodes_matter && explanation.fitting > 0 && explanation.apart.level.empty()) {
+    out += "  " + std::to_string(explanation.fitting) +
+           (explanation.fitting == 1 ? " node  has" : " nodes  have") + " room, but not for all\n";
+  }
   if (nodes_matter && explanation.nearest.valid()) {
     out += "  nearest: " + state.fleet().node(explanation.nearest).name +
            miss_text(state, explanation) + "\n";
@@ -308,6 +335,9 @@ std::string to_text(const State& state, const Explanation& explanation) {
   if (nodes_matter && nobody_has(state, explanation))
     out += "  " + devices_text(state.fleet()) + "\n";
   append_facts(out, state, explanation.unblock);
+  if (explanation.facts_limit) {
+    out += "    and perhaps more, or not all of these: the search stopped at its limit\n";
+  }
   return out;
 }
 

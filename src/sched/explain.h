@@ -40,6 +40,7 @@ struct Explanation {
   NodeIndex nearest;           ///< The node that lacks least; none when no node lacks an amount.
   Reject nearest_miss;
   std::vector<Unblock> unblock;  ///< What would make it start, all of it together.
+  bool facts_limit = false;      ///< Not all of that was tried: there may be too many, or too few.
 };
 
 /// All but `unblock`, and whether it ever fits: `outcome` is waits. REQUIRES: the gang waits.

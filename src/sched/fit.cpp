@@ -61,6 +61,11 @@ bool device_request_fits(const TaskClass& task, const View& view, NodeIndex node
   return false;
 }
 
+/// Does it stand for its slices only?
+bool is_cut(std::span<const Device> devices, std::uint32_t ordinal) {
+  return std::ranges::any_of(devices, [&](const Device& each) { return each.parent == ordinal; });
+}
+
 Reject device_reject(const TaskClass& task, const View& view, NodeIndex node, unsigned number) {
   const DeviceRequest& request = task.spec().devices[number];
   const Fleet& fleet = view.fleet();
@@ -68,6 +73,7 @@ Reject device_reject(const TaskClass& task, const View& view, NodeIndex node, un
   std::int64_t healthy = 0;
   for (std::uint32_t row = fleet.device_begin(node); row < fleet.device_end(node); ++row) {
     if (task.row->hold[fleet.device_type(row).value()].request != number) continue;
+    if (is_cut(fleet.devices(node), row - fleet.device_begin(node))) continue;
     ++typed;
     healthy += fleet.offered(row) ? 1 : 0;
   }

@@ -69,6 +69,12 @@ void Remedies::raise_limits(QueueIndex index, Facts& out) const {
   }
 }
 
+bool Remedies::needs_company() const {
+  return std::ranges::any_of(company_, [](const Term& term) {
+    return !is_company_to_itself(*term.affinity, *term.owner);
+  });
+}
+
 bool Remedies::is_friend(const TaskShape& shape) const {
   return std::ranges::any_of(company_, [&](const Term& term) {
     return counts_for(term.affinity->tasks, term.affinity->namespaces, *term.owner, shape);
@@ -147,6 +153,7 @@ std::vector<bool> Remedies::objected(const TaskShape& companion) const {
 Facts Remedies::companions(bool closed) const {
   Facts out;
   for (const auto& [owner, term] : company_) {
+    if (is_company_to_itself(*term, *owner)) continue;
     TaskShape companion{.space = owner->space};
     if (!term->namespaces.empty() && term->namespaces.front() != "*") {
       companion.space = term->namespaces.front();

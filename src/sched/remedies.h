@@ -28,11 +28,11 @@ class Remedies {
   Facts repaired() const;
   /// Every taint that keeps someone away, once.
   Facts tolerated() const;
-  /// A task for each term of the gang that needs company, on each node where one could run:
-  /// `closed` nodes, which must come back first, or those that take work.
+  /// A task for each term by which its tasks must be near others than their like, on each node
+  /// where one could run: `closed` nodes, which must come back first, or those that take work.
   Facts companions(bool closed) const;
-  /// Must some of its tasks be near tasks of others?
-  bool needs_company() const { return !company_.empty(); }
+  /// Are there such terms?
+  bool needs_company() const;
 
  private:
   void raise_limits(QueueIndex queue, Facts& out) const;

@@ -29,13 +29,15 @@ class Search {
 
   Unblocking run() {
     // It may wait for the end of what is being stopped, or for its turn.
-    if (starts({})) return {.facts = with_those_ahead({})};
+    if (starts({})) return {.facts = with_those_ahead({}), .search_limit = tired()};
     find_ends_and_repairs();
     never_ = never_starts(joined(joined(strangers_, friends_), repairs_)) &&
              (untouched() || never_starts(joined(strangers_, repairs_)));
     Facts facts = enough();
     if (!facts.empty()) facts = with_those_ahead(with_low_limits(facts));
-    return {.facts = std::move(facts), .never = never_};
+    // What may come about by itself is no obstacle for ever.
+    if (!facts.empty() && std::ranges::all_of(facts, may_happen)) never_ = false;
+    return {.facts = std::move(facts), .never = never_, .search_limit = tired()};
   }
 
  private:
@@ -51,7 +53,8 @@ class Search {
     const Facts both = joined(ends, repairs_);
     std::vector<Facts> choices;
     if (!never_) {
-      choices = {limits, joined(limits, ends), joined(limits, repairs_), joined(limits, both)};
+      choices = {limits, joined(limits, strangers_), joined(limits, ends), joined(limits, repairs_),
+                 joined(limits, both)};
     }
     Facts all = joined(limits, both);
     if (remedies_.needs_company()) {
@@ -71,6 +74,12 @@ class Search {
   }
 
   // --- Trials -----------------------------------------------------------------------------------
+
+  /// Without anyone changing the gang, its limits or the fleet.
+  static bool may_happen(const Unblock& fact) {
+    return fact.kind != Unblock::Kind::raise_limit && fact.kind != Unblock::Kind::tolerate &&
+           fact.kind != Unblock::Kind::add_nodes;
+  }
 
   bool starts(const Facts& facts, WhatIf::Taken* taken = nullptr) const {
     std::set<JobId> before;
@@ -201,12 +210,14 @@ class Search {
       Facts more = enough_for_all();
       return more.empty() ? facts : more;
     }
-    for (std::size_t at = ahead.size(); at-- > 0 && !tired();) {
-      Facts fewer = ahead;
+    // One that runs takes its tasks with it, so that others may no longer have to end.
+    Facts all = joined(facts, ahead);
+    for (std::size_t at = all.size(); at-- > 0 && !tired();) {
+      Facts fewer = all;
       fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(at));
-      if (starts_in_turn(joined(facts, fewer), before)) ahead = std::move(fewer);
+      if (starts_in_turn(fewer, before)) all = std::move(fewer);
     }
-    return joined(facts, ahead);
+    return all;
   }
 
   /// What lets it start in its turn where those who come first cannot go: they are of its own job,

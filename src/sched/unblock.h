@@ -47,6 +47,7 @@ struct Unblock {
 struct Unblocking {
   std::vector<Unblock> facts;  ///< Empty: nothing of these kinds helps.
   bool never = false;          ///< Not even on the emptied, healthy fleet.
+  bool search_limit = false;   ///< The trials are spent: there may be facts too many, or too few.
 };
 
 /// REQUIRES: the gang waits.

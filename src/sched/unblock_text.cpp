@@ -37,6 +37,13 @@ std::string text_of(const State& state, const Task& task) {
   return out.empty() ? "" : " (" + out + ")";
 }
 
+bool any_holds(const State& state, const Job& job) {
+  for (std::uint32_t at = 0; at < job.gangs; ++at) {
+    if (state.gangs()[GangIndex(job.first_gang.value() + at)].holding > 0) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string to_text(const State& state, const Unblock& fact) {
@@ -68,9 +75,11 @@ std::string to_text(const State& state, const Unblock& fact) {
     case Unblock::Kind::add_nodes:
       return std::to_string(fact.count) + (fact.count == 1 ? " more node" : " more nodes") +
              " with " + text_of(fact.spec);
-    case Unblock::Kind::steps_aside:
-      return "job " + state.jobs()[state.find(fact.job)].spec->name +
-             ", which comes first, no longer waits";
+    case Unblock::Kind::steps_aside: {
+      const Job& job = state.jobs()[state.find(fact.job)];
+      return "job " + job.spec->name + ", which comes first, " +
+             (any_holds(state, job) ? "is cancelled" : "no longer waits");
+    }
   }
   return {};
 }

@@ -8,25 +8,9 @@
 #include "sched/gang.h"
 
 namespace tutti {
-namespace {
-
-/// Is some task of the gang one that the term of `owner` speaks of?
-bool any_matches(const GangSpec& gang, const TaskAffinity& term, const TaskShape& owner) {
-  const auto in_role = [&](const RoleSpec& role) {
-    return std::ranges::any_of(role.alternatives, [&](const TaskShape& shape) {
-      return counts_for(term.tasks, term.namespaces, owner, shape);
-    });
-  };
-  return std::ranges::any_of(gang.groups, [&](const GroupSpec& group) {
-    return std::ranges::any_of(group.roles, in_role);
-  });
-}
-
-}  // namespace
-
-bool without_company(TaskShape& shape, const GangSpec& gang) {
+bool without_company(TaskShape& shape) {
   const auto gone = std::erase_if(shape.affinities, [&](const TaskAffinity& term) {
-    if (!term.needs_company() || any_matches(gang, term, shape)) return false;
+    if (!term.needs_company() || is_company_to_itself(term, shape)) return false;
     // Company can stand beside it only on a node of some domain.
     if (!covers_all_nodes(term.topology_key)) {
       shape.nodes.requirements.push_back({.key = term.topology_key, .op = Operator::exists});
@@ -78,7 +62,7 @@ void WhatIf::happen(const Unblock& fact) {
     case Unblock::Kind::company:
       return place_companion(fact);
     case Unblock::Kind::tolerate:
-      return change_shapes([&](TaskShape& shape, const GangSpec&) {
+      return change_shapes([&](TaskShape& shape) {
         shape.tolerations.push_back({.key = fact.taint.key,
                                      .value = fact.taint.value,
                                      .any_effect = false,
@@ -141,7 +125,7 @@ void WhatIf::change_shapes(Change&& change) {
     GangSpec other = *gang;
     for (GroupSpec& group : other.groups) {
       for (RoleSpec& role : group.roles) {
-        for (TaskShape& shape : role.alternatives) change(shape, *gang);
+        for (TaskShape& shape : role.alternatives) change(shape);
       }
     }
     gang = std::make_shared<const GangSpec>(std::move(other));
@@ -149,7 +133,7 @@ void WhatIf::change_shapes(Change&& change) {
 }
 
 void WhatIf::forget_company() {
-  change_shapes([](TaskShape& shape, const GangSpec& gang) { without_company(shape, gang); });
+  change_shapes([](TaskShape& shape) { without_company(shape); });
 }
 
 /// The gang, its job submitted anew where it was changed.

@@ -48,9 +48,9 @@ class WhatIf {
   std::shared_ptr<JobSpec> changed_;  ///< The job's new spec, submitted when it is asked for.
 };
 
-/// Takes the terms off a task of the gang by which it must be near tasks of other gangs, as if they
-/// were there. Were there any?
-bool without_company(TaskShape& shape, const GangSpec& gang);
+/// Takes the terms off the task by which it must be near others, as if they were there; those that
+/// it meets by itself stay. Were there any?
+bool without_company(TaskShape& shape);
 
 /// The node as it would be reported, whatever has become of it, but for its name.
 NodeSpec description(const State& state, NodeIndex node);

@@ -30,7 +30,7 @@ std::shared_ptr<const JobSpec> in_company(const std::shared_ptr<const JobSpec>& 
     bool dropped = false;
     for (GroupSpec& group : other.groups) {
       for (RoleSpec& role : group.roles) {
-        for (TaskShape& shape : role.alternatives) dropped |= without_company(shape, *gang);
+        for (TaskShape& shape : role.alternatives) dropped |= without_company(shape);
       }
     }
     if (!dropped) continue;

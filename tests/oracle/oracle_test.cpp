@@ -314,13 +314,11 @@ bool beyond_help(const Scene& scene) {
   return related;
 }
 
-/// Is a task of the gang one that this term of one of its tasks speaks of?
-bool is_company_to_itself(const Gang& gang, const TaskAffinity& term, const TaskShape& owner) {
-  return std::ranges::any_of(gang.roles, [&](const Role& role) {
-    return std::ranges::any_of(role.spec->alternatives, [&](const TaskShape& task) {
-      return spoken_of(term.tasks, term.namespaces, owner, task);
-    });
-  });
+/// May it come about by itself, without anyone changing the gang, its limits or the fleet?
+bool may_happen(const Unblock& fact) {
+  return fact.kind == Unblock::Kind::task_ends || fact.kind == Unblock::Kind::uncordon ||
+         fact.kind == Unblock::Kind::node_returns || fact.kind == Unblock::Kind::device_heals ||
+         fact.kind == Unblock::Kind::company || fact.kind == Unblock::Kind::steps_aside;
 }
 
 struct Blocked {
@@ -336,15 +334,17 @@ void check_unblock(std::uint64_t seed, const Knobs& knobs, Blocked& tally) {
   if (!Cycle().run(scene.state, workspace).actions.empty()) return;
   const Explanation why = explain(scene.state, factory, gang_index(scene));
   const std::string before = dump(seed, scene) + to_text(scene.state, why);
-  // Company that it asks for and is not itself may come: then it can start on the emptied fleet.
+  // Company that it asks for and that is not of its like may come: then it can start on the emptied
+  // fleet.
   Scene alone = scene;
-  const Gang asked = gang_of(*scene.wanted);
   resubmit(alone, [&](TaskShape& shape) {
     std::erase_if(shape.affinities, [&](const TaskAffinity& term) {
-      return !term.anti && term.weight == 0 && !is_company_to_itself(asked, term, shape);
+      return !term.anti && term.weight == 0 &&
+             !spoken_of(term.tasks, term.namespaces, shape, shape);
     });
   });
-  const bool ever = can_start(emptied(alone.world), gang_of(*alone.wanted), 0);
+  const bool ever = can_start(emptied(alone.world), gang_of(*alone.wanted), 0) ||
+                    (!why.unblock.empty() && std::ranges::all_of(why.unblock, may_happen));
   ASSERT_EQ(why.outcome, ever ? Outcome::waits : Outcome::never) << before;
   ++(ever ? tally.waits : tally.never);
   if (why.unblock.empty()) {

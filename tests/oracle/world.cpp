@@ -150,13 +150,16 @@ Used used(const World& world, std::size_t node, unsigned ordinal) {
 }
 
 /// A card that was cut is no device to have, and its slices are as healthy as it is.
+bool is_cut(const NodeSpec& node, unsigned ordinal) {
+  return std::ranges::any_of(
+      node.devices, [&](const DeviceSpec& other) { return other.device.parent == ordinal; });
+}
+
 bool healthy(const NodeSpec& node, unsigned ordinal) {
   const Device& device = node.devices[ordinal].device;
-  const bool cut = std::ranges::any_of(
-      node.devices, [&](const DeviceSpec& other) { return other.device.parent == ordinal; });
   const bool card = device.parent == Device::no_parent ||
                     node.devices[device.parent].device.health == Health::online;
-  return device.health == Health::online && !cut && card;
+  return device.health == Health::online && !is_cut(node, ordinal) && card;
 }
 
 /// Devices that could serve the request now, each for itself.
@@ -196,7 +199,7 @@ Why device_why(const World& world, const TaskShape& shape, std::size_t at, std::
   std::int64_t typed = 0;
   std::int64_t online = 0;
   for (unsigned ordinal = 0; ordinal < node.devices.size(); ++ordinal) {
-    if (!serves(request, node.devices[ordinal].type)) continue;
+    if (!serves(request, node.devices[ordinal].type) || is_cut(node, ordinal)) continue;
     ++typed;
     online += healthy(node, ordinal) ? 1 : 0;
   }
