@@ -72,7 +72,8 @@ TEST(ScenarioTest, WhatDoesNotHoldSaysWhatDoes) {
   EXPECT_EQ(wrong[0].line, 3U);
   EXPECT_EQ(wrong[0].actual, "pending");
   EXPECT_EQ(wrong[0].rewrite, "expect a pending");
-  EXPECT_EQ(wrong[0].why, "never fits: 2 of 3 tasks would find places");
+  EXPECT_EQ(wrong[0].why,
+            "never fits: 2 of 3 tasks would find places; 2 nodes: have room, but not for all");
   const auto busy = failures("submit b-[0-1]: 5 gpus\nsubmit a: 4 gpus\nexpect a running\n");
   ASSERT_EQ(busy.size(), 1U);
   EXPECT_EQ(busy[0].why, "waits; 2 nodes: devices in use; nearest: n0 lacks 1 device");
