@@ -56,6 +56,13 @@ std::vector<StackVersion> stack_of(const Labels& labels) {
   return out;
 }
 
+/// Is it how a node's condition is told to schedulers, which comes and goes by itself?
+bool tells_a_condition(const Taint& taint) {
+  return taint.effect != TaintEffect::prefer_no_schedule &&
+         (taint.key.starts_with("node.kubernetes.io/") ||
+          taint.key.starts_with("node.cloudprovider.kubernetes.io/"));
+}
+
 Result<NodeSpec> read_node(Reader& object, const ObjectMeta& meta, const Catalog* catalog) {
   NodeSpec node;
   node.name = meta.name;
@@ -79,7 +86,9 @@ Result<NodeSpec> read_node(Reader& object, const ObjectMeta& meta, const Catalog
   };
   TRY(object.optional_object("spec", spec));
   const bool ready = TRY(object.optional_object("status", status)).value_or(true);
-  node.cordoned |= !ready;
+  // A node takes no work while such a taint lasts; no job is asked to tolerate it.
+  const bool troubled = std::erase_if(node.taints, tells_a_condition) > 0;
+  node.cordoned |= !ready || troubled;
   return node;
 }
 

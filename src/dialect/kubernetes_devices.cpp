@@ -364,28 +364,32 @@ void take_only(DeviceRequest& request, std::int64_t units) {
   if (where) request.where = *std::move(where);
 }
 
-/// What a task that asks for whole units takes of cards that stand for `units` each: one unit of
-/// different cards, or all of one card. False where that is not possible.
+/// Units of different cards, or of as few cards as there can be, evenly.
+enum class Parting : std::uint8_t { one_of_each, fewest_cards };
+
+/// What a task that asks for whole units takes of cards that stand for `units` each. False where
+/// that is not possible.
 ///
 /// The parts of a card are whole thousandths, so more of them than units may find room there: what
 /// bounds their number is the lane of the resource.
 bool share_units(TaskShape& shape, std::span<const DeviceType> shared, std::int64_t units,
-                 bool one_card) {
+                 Parting parting) {
   bool shares = false;
   for (DeviceRequest& request : shape.devices) {
     if (request.shared()) continue;
     const auto card = std::ranges::find_if(shared, [&](const DeviceType& type) {
       return units_of(type) == units && request.where.matches(type);
     });
-    const std::int64_t count = one_card ? request.count : 1;
-    if (card == shared.end() || count > units || (one_card && count == 1)) {
+    const std::int64_t fewest = (request.count + units - 1) / units;
+    const std::int64_t cards = parting == Parting::fewest_cards ? fewest : request.count;
+    if (card == shared.end() || (parting == Parting::fewest_cards && request.count == 1)) {
       take_only(request, 1);
       continue;
     }
     add_lane(shape.resources, {find_attribute(*card, resource_attribute)->text, request.count});
     take_only(request, units);
-    request.count = one_card ? 1 : request.count;
-    const std::int64_t permille = DeviceRequest::whole * count / units;
+    const std::int64_t permille = DeviceRequest::whole * request.count / (units * cards);
+    request.count = static_cast<std::uint16_t>(cards);
     request.compute_permille = std::max(least_share, static_cast<std::uint16_t>(permille));
     shares = true;
   }
@@ -419,9 +423,9 @@ std::vector<TaskShape> with_shared_cards(const TaskShape& shape,
   if (met.empty()) return {shape};
   std::vector<TaskShape> out{unshared(shape)};
   for (const std::int64_t units : met) {
-    for (const bool one_card : {false, true}) {
+    for (const Parting parting : {Parting::one_of_each, Parting::fewest_cards}) {
       TaskShape shares = shape;
-      if (share_units(shares, shared, units, one_card)) out.push_back(std::move(shares));
+      if (share_units(shares, shared, units, parting)) out.push_back(std::move(shares));
     }
   }
   return out;

@@ -174,7 +174,7 @@ class SnapshotRead {
       Submission& submission = out_.workload.jobs.emplace_back();
       specs.push_back(std::move(draft).finish(submission, out_.standing.emplace_back()));
     }
-    for (const auto& spec : specs) share_cards(*spec);
+    for (std::size_t at = 0; at < specs.size(); ++at) share_cards(*specs[at], out_.standing[at]);
     keep_selected_labels(specs);
     for (std::size_t at = 0; at < specs.size(); ++at) {
       out_.workload.jobs[at].spec = std::move(specs[at]);
@@ -193,6 +193,7 @@ class SnapshotRead {
     }
     for (const DeviceSpec& device : node.devices) {
       if (units_of(device.type) == 1) continue;
+      sharing_.insert(node.name);
       const bool known = std::ranges::find(shared_, device.type) != shared_.end();
       if (!known) shared_.push_back(device.type);
     }
@@ -200,14 +201,18 @@ class SnapshotRead {
     return {};
   }
 
-  /// What the tasks take of cards that plugins let several share.
-  void share_cards(JobSpec& spec) const {
+  /// What the tasks take of cards that plugins let several share. What shares a card now is to
+  /// share one elsewhere, too, before it gets one of its own.
+  void share_cards(JobSpec& spec, const Snapshot::Standing& standing) const {
     if (shared_.empty()) return;
+    const bool share = std::ranges::any_of(
+        standing.nodes, [&](const std::string& node) { return sharing_.contains(node); });
     for (auto& gang : spec.gangs) {
       GangSpec changed = *gang;
       for (GroupSpec& group : changed.groups) {
         for (RoleSpec& role : group.roles) {
           role.alternatives = with_shared_cards(role.alternatives.front(), shared_);
+          if (share) std::ranges::rotate(role.alternatives, role.alternatives.begin() + 1);
         }
       }
       gang = std::make_shared<const GangSpec>(std::move(changed));
@@ -263,6 +268,7 @@ class SnapshotRead {
   std::map<GroupKey, std::size_t> gangs_;  ///< Rows of `drafts_`.
   std::map<GroupKey, GroupRecord> groups_;
   std::deque<JobDraft> drafts_;
+  std::set<std::string, std::less<>> sharing_;  ///< Nodes with such cards.
   std::vector<DeviceType> shared_;  ///< Types of cards that stand for several units, each once.
 };
 

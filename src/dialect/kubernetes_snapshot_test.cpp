@@ -174,13 +174,35 @@ TEST(KubernetesSnapshotTest, UnitsOfSharedCardsAreSharesThere) {
   using Shapes = std::vector<std::array<std::int64_t, 3>>;
   EXPECT_EQ(shapes(0), (Shapes{{1, 1000, 0}, {1, 250, 1}}));
   EXPECT_EQ(shapes(1), (Shapes{{3, 1000, 0}, {3, 250, 3}, {1, 750, 3}}));
-  EXPECT_EQ(shapes(2), (Shapes{{5, 1000, 0}, {5, 250, 5}}));
+  EXPECT_EQ(shapes(2), (Shapes{{5, 1000, 0}, {5, 250, 5}, {2, 625, 5}}));
   EXPECT_TRUE(shapes(3).empty());
   const DeviceType& card = snapshot.fleet.nodes[0].devices[0].type;
   const auto& alternatives =
       snapshot.workload.jobs[0].spec->gangs.at(0)->groups.at(0).roles.at(0).alternatives;
   EXPECT_FALSE(alternatives[0].devices[0].where.matches(card));
   EXPECT_TRUE(alternatives[1].devices[0].where.matches(card));
+}
+
+// Placed anew, a pod that shares a card is not given one of its own while there are shares.
+TEST(KubernetesSnapshotTest, WhatSharesACardStartsWithShares) {
+  const std::string node =
+      R"({"kind": "Node", "metadata": {"name": "s", "labels": {"nvidia.com/gpu.replicas": "4",
+          "nvidia.com/gpu.product": "NVIDIA-L4-SHARED"}}, "status": {"allocatable":
+          {"nvidia.com/gpu": "8"}}})";
+  const auto asks = [](std::string_view where) {
+    return R"(}, "spec": {)" + std::string(where) +
+           R"("containers": [{"resources": {"limits": {"nvidia.com/gpu": 1}}}]})";
+  };
+  const Snapshot snapshot =
+      items({node, std::string(plain_node), pod("shares", asks(R"("nodeName": "s", )")),
+             pod("alone", asks(R"("nodeName": "n0", )")), pod("waits", asks(""))});
+  std::vector<int> first;
+  for (const Submission& job : snapshot.workload.jobs) {
+    const RoleSpec& role = job.spec->gangs.at(0)->groups.at(0).roles.at(0);
+    ASSERT_EQ(role.alternatives.size(), 2U);
+    first.push_back(role.alternatives[0].devices.at(0).compute_permille);
+  }
+  EXPECT_EQ(first, (std::vector{250, 1000, 1000}));
 }
 
 TEST(KubernetesSnapshotTest, RefusesOtherDocuments) {

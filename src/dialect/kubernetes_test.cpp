@@ -113,6 +113,21 @@ status:
   EXPECT_EQ(*node.labels.find("metadata.name"), "gpu-1");
 }
 
+// What such a taint tells is over one day; a job need not tolerate it.
+TEST(KubernetesNodeTest, TaintsOfConditionsCloseANode) {
+  for (const std::string_view key :
+       {"node.kubernetes.io/unschedulable", "node.kubernetes.io/not-ready",
+        "node.cloudprovider.kubernetes.io/shutdown"}) {
+    const NodeSpec node =
+        node_of("{metadata: {name: n}, spec: {taints: [{key: " + std::string(key) +
+                ", effect: NoSchedule}, {key: own, effect: NoExecute}]}}");
+    EXPECT_TRUE(node.cordoned) << key;
+    EXPECT_EQ(node.taints, (std::vector<Taint>{{"own", "", TaintEffect::no_execute}})) << key;
+  }
+  EXPECT_FALSE(
+      node_of("{metadata: {name: n}, spec: {taints: [{key: own, effect: NoSchedule}]}}").cordoned);
+}
+
 TEST(KubernetesNodeTest, ANodeThatIsNotReadyTakesNoWork) {
   EXPECT_TRUE(
       node_of("{metadata: {name: n}, status: {conditions: [{type: Ready, status: Unknown}]}}")

@@ -190,7 +190,9 @@ Report::NodeMap node_map(const FleetFile& fleet, const State& state) {
     map.memory_free_percent.push_back(free_percent(state, *node, lane::memory));
     for (std::uint32_t row = state.fleet().device_begin(*node);
          row < state.fleet().device_end(*node); ++row) {
-      map.device_free_permille.push_back(free_permille(state, row));
+      // Nobody can have a device that is not offered.
+      map.device_free_permille.push_back(state.fleet().offered(row) ? free_permille(state, row)
+                                                                    : 0);
     }
   }
   return map;

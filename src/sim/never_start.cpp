@@ -170,7 +170,7 @@ std::string to_text(const NeverStarts& never) {
     out += ": " + indented(kind.why);
   }
   if (kinds > 0) {
-    out += fmt::format("  and {} more {} ({} {}), not explained here; --json lists all\n", kinds,
+    out += fmt::format("  and {} more {} ({} {}), not explained; --json names them\n", kinds,
                        kinds == 1 ? "kind" : "kinds", jobs, jobs == 1 ? "job" : "jobs");
   }
   return out;

@@ -108,7 +108,7 @@ TEST(NeverStartTest, ExplainsOnlyTheFirstFew) {
   EXPECT_EQ(never.kinds[5].why, "");
   EXPECT_EQ(never.kinds[7].job, "j7-0");
   EXPECT_THAT(to_text(never), HasSubstr("work: 16 jobs can never start"));
-  EXPECT_THAT(to_text(never), HasSubstr("and 3 more kinds (6 jobs), not explained here"));
+  EXPECT_THAT(to_text(never), HasSubstr("and 3 more kinds (6 jobs), not explained"));
 }
 
 }  // namespace

@@ -36,12 +36,18 @@ bool has_room(const State& state, const PolicyFactory& factory, GangIndex gang) 
   return !over_limit(txn, gang) && place_gang(txn, gang).placed && txn.size() > 0;
 }
 
+struct Asked {
+  bool in_full = true;
+  bool alone = true;  ///< No other of its kind waits.
+};
+
 std::string why_it_waits(const State& state, const PolicyFactory& factory, GangIndex gang,
-                         bool in_full) {
+                         const Asked& asked) {
   const Explanation explanation =
-      in_full ? explain(state, factory, gang) : reasons(state, factory, gang);
+      asked.in_full ? explain(state, factory, gang) : reasons(state, factory, gang);
   if (!has_room(state, factory, gang)) return to_text(state, explanation);
-  std::string out = "there is room for it; its turn has not come\n";
+  std::string out = fmt::format("there is room for {}; its turn has not come\n",
+                                asked.alone ? "it" : "one of them");
   const std::size_t ahead = explanation.unblock.size();
   if (ahead == 0) return out;
   return out + "  others come first: " + to_text(state, explanation.unblock.front()) +
@@ -103,7 +109,9 @@ Waiting waiting_of(const End& end) {
     kind.never = end.never.by_job[row];
     if (kind.never || explained == explained_max) continue;
     kind.shown = explained++ < shown_max;
-    kind.why = why_it_waits(state, factory, waiting_gang(state, row), kind.shown && end.in_full);
+    kind.why =
+        why_it_waits(state, factory, waiting_gang(state, row),
+                     {.in_full = kind.shown && end.in_full, .alone = alike.waiting.size() == 1});
   }
   return out;
 }
