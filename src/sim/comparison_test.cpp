@@ -10,6 +10,7 @@
 namespace tutti {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
 
 FleetFile fleet(std::string_view yaml) { return parse_fleet(yaml, "fleet", nullptr).value(); }
@@ -180,6 +181,13 @@ TEST(HeadlineTest, ComparesWaits) {
   quick.trace = Report::Trace{.wait_s = {.mean = 600}};
   EXPECT_EQ(headline({slow, quick}, {8}),
             "With quick, jobs wait 10 min on average, 1.8 h less than with slow.");
+}
+
+TEST(HeadlineTest, NoMeanOfNothing) {
+  RunSummary run{.policy = "default"};
+  run.trace = Report::Trace{.jobs = 2};
+  run.not_started = 2;
+  EXPECT_THAT(headline({run}, {8}), EndsWith("No job started."));
 }
 
 TEST(HeadlineTest, SaysFirstWhatDidNotStart) {

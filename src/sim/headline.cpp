@@ -196,6 +196,10 @@ std::string trace_headline(const std::vector<RunSummary>& runs, const Devices& g
   const Standing& best = all.front();
   const Standing& worst = all.back();
   const std::string start = with(runs, all.size());
+  const bool none = std::ranges::all_of(runs, [](const RunSummary& run) {
+    return run.trace->jobs > 0 && run.not_started >= static_cast<double>(run.trace->jobs);
+  });
+  if (none) return "No job started.";
   if (all.size() == 1 || worst.figure - best.figure < 1) {
     const auto run = std::ranges::find(
         runs, best.policy, [](const RunSummary& each) { return std::string_view(each.policy); });
@@ -281,9 +285,10 @@ std::string snapshot_headline(const std::vector<RunSummary>& runs, const Devices
   if (a.free_whole_nodes > b.free_whole_nodes) {
     return fmt::format(
         "With {}, {} whole {} would be free instead of {}, and the largest gang "
-        "of 8-{} tasks that could start would have {} tasks instead of {}{}.",
+        "of 8-{} tasks that could start would have {} {} instead of {}{}.",
         best->policy, a.free_whole_nodes, a.free_whole_nodes == 1 ? "node" : "nodes",
-        b.free_whole_nodes, gpus.word, a.largest_gang_8gpu, b.largest_gang_8gpu, lost);
+        b.free_whole_nodes, gpus.word, a.largest_gang_8gpu,
+        a.largest_gang_8gpu == 1 ? "task" : "tasks", b.largest_gang_8gpu, lost);
   }
   return fmt::format(
       "No policy here would do better than the present placement, with {} of your "

@@ -19,7 +19,8 @@ namespace tutti {
 namespace {
 
 /// An explanation tries out what would help, which takes long on a large fleet.
-constexpr std::size_t explained_max = 5;
+constexpr std::size_t shown_max = 5;
+constexpr std::size_t explained_max = 50;
 
 /// The job as if all tasks of other gangs that it must be near were there.
 std::shared_ptr<const JobSpec> in_company(const std::shared_ptr<const JobSpec>& spec) {
@@ -80,6 +81,25 @@ class EmptyFleet {
     }
     TRY(withdraw(job));
     return all;
+  }
+
+  /// What the job lacks, without what would help.
+  Result<std::string> what_it_lacks(std::shared_ptr<const JobSpec> spec) {
+    const JobIndex job = TRY(submit(std::move(spec)));
+    workspace_.sync(state_);
+    std::string out;
+    for (const GangIndex gang : gangs_of(job)) {
+      {
+        Txn txn(state_, workspace_);
+        if (!over_limit(txn, gang) && place_gang(txn, gang)) continue;
+      }
+      Explanation explanation = reasons(state_, factory_, gang);
+      explanation.outcome = Outcome::never;
+      out = to_text(state_, explanation);
+      break;
+    }
+    TRY(withdraw(job));
+    return out;
   }
 
   /// Why the job can never start; empty when it can.
@@ -160,7 +180,7 @@ std::string to_text(const NeverStarts& never) {
   std::uint64_t kinds = 0;
   std::uint64_t jobs = 0;
   for (const NeverStarts::Kind& kind : never.kinds) {
-    if (kind.why.empty()) {
+    if (!kind.shown) {
       ++kinds;
       jobs += kind.jobs;
       continue;
@@ -170,7 +190,7 @@ std::string to_text(const NeverStarts& never) {
     out += ": " + indented(kind.why);
   }
   if (kinds > 0) {
-    out += fmt::format("  and {} more {} ({} {}), not explained; --json names them\n", kinds,
+    out += fmt::format("  and {} more {} ({} {}); --json says why\n", kinds,
                        kinds == 1 ? "kind" : "kinds", jobs, jobs == 1 ? "job" : "jobs");
   }
   return out;
@@ -187,10 +207,13 @@ Result<NeverStarts> never_start(const FleetFile& fleet, const Workload& workload
   for (const Alike& kind : TRY(kinds_of(workload, best))) {
     if (TRY(best.may_place(in_company(kind.first)))) continue;
     NeverStarts::Kind never{.job = full_name(*kind.first, spaces), .jobs = kind.rows.size()};
-    if (explained++ < explained_max) {
-      if (!given) TRY(given.emplace().build(fleet, workload));
+    if (explained < explained_max && !given) TRY(given.emplace().build(fleet, workload));
+    never.shown = explained++ < shown_max;
+    if (never.shown) {
       never.why = TRY(given->why_never(kind.first));
       if (never.why.empty()) continue;
+    } else if (explained <= explained_max) {
+      never.why = TRY(given->what_it_lacks(kind.first));
     }
     out.jobs += never.jobs;
     out.kinds.push_back(std::move(never));

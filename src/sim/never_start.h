@@ -20,7 +20,8 @@ struct NeverStarts {
   struct Kind {
     std::string job;         ///< The first of them.
     std::uint64_t jobs = 0;  ///< All that are alike.
-    std::string why;         ///< Lines, each ended; empty beyond the first few kinds.
+    bool shown = false;      ///< To people, with what would help: it is among the first few.
+    std::string why;         ///< Lines, each ended; empty beyond the first 50 kinds.
   };
   std::vector<Kind> kinds;   ///< In the order of the workload.
   std::uint64_t jobs = 0;    ///< Of all these kinds.

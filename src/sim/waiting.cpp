@@ -50,8 +50,11 @@ std::string why_it_waits(const State& state, const PolicyFactory& factory, GangI
                                 asked.alone ? "it" : "one of them");
   const std::size_t ahead = explanation.unblock.size();
   if (ahead == 0) return out;
-  return out + "  others come first: " + to_text(state, explanation.unblock.front()) +
-         (ahead > 1 ? fmt::format(", and {} more like this", ahead - 1) : "") + "\n";
+  const Unblock& first = explanation.unblock.front();
+  const bool job = first.kind == Unblock::Kind::steps_aside;
+  return out + "  first comes " +
+         (job ? "job " + state.jobs()[state.find(first.job)].spec->name : to_text(state, first)) +
+         (ahead > 1 ? fmt::format(", and {} more", ahead - 1) : "") + "\n";
 }
 
 /// One end of a run, and what is to be said of it.
@@ -126,7 +129,8 @@ std::string line_of(const Waiting::Kind& kind) {
   if (kind.ran) out += waits == 1 ? ", which runs at present" : ", which run at present";
   if (waits == 0) return out + (kind.jobs == 1 ? ": would start\n" : ": all would start\n");
   if (kind.started > 0) {
-    out += fmt::format(" ({} others {})", kind.started, kind.started == 1 ? "starts" : "start");
+    out +=
+        fmt::format(" ({} {})", kind.started, kind.started == 1 ? "other starts" : "others start");
   }
   return out + ": " + indented(kind.why);
 }
