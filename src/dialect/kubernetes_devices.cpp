@@ -388,7 +388,8 @@ bool share_units(TaskShape& shape, std::span<const DeviceType> shared, std::int6
     }
     add_lane(shape.resources, {find_attribute(*card, resource_attribute)->text, request.count});
     take_only(request, units);
-    const std::int64_t permille = DeviceRequest::whole * request.count / (units * cards);
+    const std::int64_t permille =
+        std::int64_t{DeviceRequest::whole} * request.count / (units * cards);
     request.count = static_cast<std::uint16_t>(cards);
     request.compute_permille = std::max(least_share, static_cast<std::uint16_t>(permille));
     shares = true;
