@@ -149,7 +149,8 @@ class CliTest(TuttiCase):
         dump = {"apiVersion": "v1", "kind": "List", "items": [node("n0"), node("n1"), *pods]}
         path = self.file("cluster.json", json.dumps(dump))
         text = self.tutti("sim", "--fleet", path, "--policy", "pack")
-        for part in ("waiting at present:\n  web-0 and 2 more like it: there is room for one of them",
+        for part in ("waiting at present:\n"
+                     "  web-0 and 2 more like it: there is room for one of them",
                      "  large: waits\n    2 nodes  devices in use\n",
                      "placed anew with pack:\n  web-2 (2 others start): waits\n",
                      "  2 jobs can never start, see below\n",
