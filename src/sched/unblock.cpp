@@ -211,12 +211,9 @@ class Search {
       return more.empty() ? facts : more;
     }
     // One that runs takes its tasks with it, so that others may no longer have to end.
-    Facts all = joined(facts, ahead);
-    for (std::size_t at = all.size(); at-- > 0 && !tired();) {
-      Facts fewer = all;
-      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(at));
-      if (starts_in_turn(fewer, before)) all = std::move(fewer);
-    }
+    in_turn_ = true;
+    Facts all = drop_one_by_one(joined(facts, ahead));
+    in_turn_ = false;
     return all;
   }
 
