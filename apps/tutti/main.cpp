@@ -8,7 +8,9 @@
 #include <new>
 #include <sstream>
 #include <string>
+#include <string_view>
 
+#include "backend/local/keeper.h"
 #include "generated/version.h"
 #include "tutti/commands.h"
 #include "tutti/terminal.h"
@@ -69,6 +71,8 @@ int main(int argc, char** argv) {
   // A write that cannot succeed is an error with a message, not the end of the process.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
+  // Hidden: what a server starts beside each task, which needs nothing of what follows.
+  if (argc == 3 && std::string_view(argv[1]) == "keeper") return tutti::keep(argv[2]);
   CLI::App app(
       "Schedules AI work on mixed fleets of accelerators: all of a job, at the right time.");
   tutti::Run run;
