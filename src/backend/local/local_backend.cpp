@@ -1,0 +1,69 @@
+#include "backend/local/local_backend.h"
+
+#include "model/state.h"
+
+namespace tutti {
+namespace {
+
+Event event_of(TaskReport report) {
+  const TaskId& task = report.id.task;
+  switch (report.kind) {
+    case TaskReport::Kind::started:
+      return TaskStarted{task, report.id.attempt};
+    case TaskReport::Kind::refused:
+      return TaskRefused{task, report.id.attempt, std::move(report.end.reason)};
+    case TaskReport::Kind::ended:
+      break;
+  }
+  return TaskExited{task, report.id.attempt, report.end.exit_code};
+}
+
+}  // namespace
+
+void LocalBackend::execute(const Action& action, const State& state) {
+  const AttemptId id{.task = action.task, .attempt = action.attempt};
+  if (action.kind == ActionKind::evict) return tasks_.stop(id);
+  if (action.kind != ActionKind::place) return;
+  const Result<LaunchOrder> order = make_order_(action, state);
+  if (!order) return tasks_.refuse(id, order.error().what);
+  // Where it fails, a report says so.
+  disregard(tasks_.start(id, *order));
+}
+
+std::vector<Backend::Observed> LocalBackend::observe() {
+  std::vector<Observed> out;
+  for (const LocalTasks::Seen& each : tasks_.observe()) {
+    if (each.phase == LocalTasks::Phase::refused) continue;
+    out.push_back({.task = each.id.task,
+                   .attempt = each.id.attempt,
+                   .running = each.phase != LocalTasks::Phase::ended,
+                   .exit_code = each.exit_code});
+  }
+  return out;
+}
+
+std::vector<Event> LocalBackend::take_events() {
+  std::vector<Event> out;
+  for (TaskReport& report : tasks_.take_reports()) out.push_back(event_of(std::move(report)));
+  return out;
+}
+
+void LocalBackend::acknowledge(std::span<const Event> events) {
+  for (const Event& event : events) {
+    if (const auto* exited = std::get_if<TaskExited>(&event)) {
+      tasks_.acknowledge({.task = exited->task, .attempt = exited->attempt});
+    } else if (const auto* refused = std::get_if<TaskRefused>(&event)) {
+      tasks_.acknowledge({.task = refused->task, .attempt = refused->attempt});
+    }
+  }
+}
+
+void LocalBackend::forget_old(Instant now, Duration keep) {
+  for (const LocalTasks::Seen& each : tasks_.observe()) {
+    if (!LocalTasks::is_over(each.phase) || !each.acknowledged) continue;
+    // What cannot be removed now is tried again the next time.
+    if (now - each.ended_at > keep) disregard(tasks_.forget(each.id));
+  }
+}
+
+}  // namespace tutti

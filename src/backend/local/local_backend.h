@@ -1,0 +1,44 @@
+/// This machine as a backend: the orders of an engine carried out by LocalTasks.
+///
+/// It has no thread and no clock: its owner waits until `wake_fd` is readable, takes the events,
+/// journals them, then acknowledges them. What a task is to run comes from `make_order`, which
+/// knows jobs, users and their secrets; an error of it is a refusal.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "backend/local/local_tasks.h"
+#include "engine/backend.h"
+
+namespace tutti {
+
+class LocalBackend final : public Backend {
+ public:
+  using MakeOrder = std::function<Result<LaunchOrder>(const Action& action, const State& state)>;
+
+  /// `tasks` must outlive it.
+  LocalBackend(LocalTasks& tasks, MakeOrder make_order)
+      : tasks_(tasks), make_order_(std::move(make_order)) {}
+
+  void execute(const Action& action, const State& state) override;
+  std::vector<Observed> observe() override;
+
+  /// Readable when take_events has something to do.
+  int wake_fd() const { return tasks_.wake_fd(); }
+  std::vector<Event> take_events();
+  /// These are journaled, so that no later server need hear them from us.
+  void acknowledge(std::span<const Event> events);
+
+  /// For a day at least the contract asks for every end.
+  static constexpr Duration kept = Duration::seconds(86'400);
+  /// Removes what ended before `now - keep` and was acknowledged, with the output that lies there.
+  void forget_old(Instant now, Duration keep = kept);
+
+ private:
+  LocalTasks& tasks_;
+  MakeOrder make_order_;
+};
+
+}  // namespace tutti
