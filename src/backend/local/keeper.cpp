@@ -77,6 +77,7 @@ class Keeper {
 
   void finish();
   void say_how_it_ended();
+  bool ran_out_of_memory() const;
   void step(std::string_view name) const {
     if (before_) before_(name);
   }
@@ -87,6 +88,7 @@ class Keeper {
   Descriptor signals_;
   std::vector<Output> outputs_;
   TaskProcess task_;
+  std::optional<Cgroup> cgroup_;
   bool released_ = false;
   Instant released_at_;        ///< Steady time.
   std::optional<int> status_;  ///< Of the first process, once it has ended.
@@ -144,6 +146,10 @@ Result<void> Keeper::start(const std::string& boot, const std::string& mark) {
                                  .output = output.get(),
                                  .errors = apart ? errors.get() : output.get()}));
   tree_gone_ = false;
+  if (order_.cgroup) {
+    cgroup_ = TRY(Cgroup::make(*order_.cgroup, folder_.name()));
+    TRY(cgroup_->add(task_.pid()));
+  }
   const std::optional<ProcessStat> stat = read_process(task_.pid());
   if (!stat) return fail(Code::io, "cannot read what /proc says of its process");
   step("identity");
@@ -265,6 +271,7 @@ void Keeper::keep_time() {
     if (!status_) stopped_it_ = true;
     if (due->to_all) {
       signal_descendants(::getpid(), due->number);
+      if (due->number == SIGKILL && cgroup_) cgroup_->kill();
       // What is suspended would never hear of it.
       if (due->number == SIGTERM) signal_descendants(::getpid(), SIGCONT);
     } else if (!status_) {
@@ -286,6 +293,7 @@ void Keeper::finish() {
     end_.rotated_bytes += output.file.rotated();
   }
   say_how_it_ended();
+  if (cgroup_) cgroup_->remove();
   step("end");
   // Room for it was kept when the task began. Where it cannot be written all the same, it is better
   // to wait than to leave no word.
@@ -314,9 +322,16 @@ void Keeper::say_how_it_ended() {
   if (stopped_it_) {
     end_.cause = stopping_.cause();
     if (end_.exit_code == 0) end_.exit_code = TaskEnd::terminated;
-  } else if (end_.signal == SIGKILL && out_of_memory_kills() != memory_kills_before_) {
+  } else if (ran_out_of_memory()) {
     end_.cause = EndCause::out_of_memory;
   }
+}
+
+/// The group knows for sure. Without one: it was killed, not by us, and the kernel has killed
+/// somebody for want of memory meanwhile.
+bool Keeper::ran_out_of_memory() const {
+  if (cgroup_) return cgroup_->ran_out_of_memory();
+  return end_.signal == SIGKILL && out_of_memory_kills() != memory_kills_before_;
 }
 
 }  // namespace

@@ -180,6 +180,8 @@ Result<void> check(const LaunchOrder& order) {
   TRY(check_folder(order.directory, "directory"));
   TRY(check_output(order.output.output, "output"));
   TRY(check_output(order.output.errors, "errors"));
+  if (order.cgroup) TRY(check_folder(order.cgroup->root, "cgroup.root"));
+  if (!order.barred.empty()) TRY(check_folder(order.barred, "barred"));
   TRY(program_of(order));
   return {};
 }
@@ -219,6 +221,13 @@ Result<TaskUser> decode_user(Reader& r) {
   return user;
 }
 
+Result<CgroupOrder> decode_cgroup(Reader& r) {
+  return CgroupOrder{.root = TRY(r.required_text("root")),
+                     .memory_bytes = TRY(r.optional_integer("memory_bytes", 0)),
+                     .cpu_milli = TRY(r.optional_integer("cpu_milli", 1)),
+                     .processes = TRY(r.optional_integer("processes", 1))};
+}
+
 Result<std::optional<Duration>> decode_span(Reader& r, std::string_view name) {
   const std::optional<std::int64_t> us = TRY(r.optional_integer(name, 0));
   if (!us) return std::nullopt;
@@ -247,6 +256,8 @@ Result<LaunchOrder> decode_launch_order(Reader& r) {
   for (const std::int64_t cpu : TRY(r.integers("cpus", 0, CPU_SETSIZE - 1))) {
     order.cpus.push_back(static_cast<unsigned>(cpu));
   }
+  order.cgroup = TRY(r.optional_object("cgroup", decode_cgroup));
+  order.barred = TRY(r.required_text("barred"));
   r.ignore_rest();  // What a newer version adds and this one need not know.
   return order;
 }
@@ -279,7 +290,14 @@ std::string encode(const LaunchOrder& order) {
   }
   json.end_list();
   write_numbers(json, "cpus", order.cpus);
-  json.end_object();
+  if (order.cgroup) {
+    json.key("cgroup").begin_object().member("root", order.cgroup->root);
+    if (order.cgroup->memory_bytes) json.member("memory_bytes", *order.cgroup->memory_bytes);
+    if (order.cgroup->cpu_milli) json.member("cpu_milli", *order.cgroup->cpu_milli);
+    if (order.cgroup->processes) json.member("processes", *order.cgroup->processes);
+    json.end_object();
+  }
+  json.member("barred", order.barred).end_object();
   return out;
 }
 

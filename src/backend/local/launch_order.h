@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/local/cgroup.h"
 #include "base/result.h"
 #include "base/time.h"
 
@@ -70,6 +71,8 @@ struct LaunchOrder {
   std::vector<ProcessLimit> limits;
   int nice = 0;
   std::vector<unsigned> cpus;  ///< On these alone; empty: wherever the server may run.
+  std::optional<CgroupOrder> cgroup;
+  std::string barred;  ///< A folder that is none of its concern (shield.h); empty: none.
   friend bool operator==(const LaunchOrder&, const LaunchOrder&) = default;
 };
 

@@ -47,6 +47,21 @@ Result<bool> went_with_machine(const TaskFolder& folder, const std::string& boot
   return is_torn(launch) || TRY(std::move(launch)).boot != boot;
 }
 
+/// Kills what is left in the control group of the attempt, where it has one; returns how many.
+std::size_t kill_group(const TaskFolder& folder) {
+  const Result<TaskFolder::Launch> launch = folder.read_launch();
+  if (!launch || !launch->order.cgroup) return 0;
+  const Result<Cgroup> group = Cgroup::make({.root = launch->order.cgroup->root}, folder.name());
+  if (!group) return 0;
+  const std::size_t count = group->processes().size();
+  if (count == 0) {
+    group->remove();
+  } else {
+    group->kill();
+  }
+  return count;
+}
+
 /// What a keeper said before it ended, which it only does where it has a bug or cannot be loaded.
 std::string last_words(const TaskFolder& folder) {
   const Result<std::string> text = folder.files().read("keeper.log");
@@ -128,7 +143,7 @@ void LocalTasks::settle(const AttemptId& id, Attempt& attempt, TaskFolder& folde
   if (folder.has_identity()) {
     attempt.phase = Phase::stopping;
     const Result<TaskIdentity> identity = folder.read_identity();
-    if (!identity || kill_remains(*identity) > 0) return look_again_soon(id);
+    if (!identity || kill_remains(*identity) + kill_group(folder) > 0) return look_again_soon(id);
     how = killed(EndCause::keeper_killed, folder.is_started(),
                  "its keeper was killed, and so was what it had left");
   } else if (attempt.phase == Phase::stopping) {

@@ -13,30 +13,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "backend/local/launch_order.h"
+#include "backend/local/as_user.h"
 #include "backend/local/system.h"
 
 namespace tutti {
-
-/// While it lives, files are looked for and made with the rights of this user. No effect without
-/// one. REQUIRES: a process with one thread.
-class AsUser {
- public:
-  explicit AsUser(const std::optional<TaskUser>& user);
-  ~AsUser();
-  AsUser(const AsUser&) = delete;
-  AsUser& operator=(const AsUser&) = delete;
-
-  /// Whether the system let us.
-  bool valid() const { return valid_; }
-
- private:
-  bool switched_ = false;
-  bool valid_ = true;
-  std::vector<gid_t> own_groups_;
-};
 
 class OutputFile {
  public:

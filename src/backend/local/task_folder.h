@@ -35,6 +35,8 @@ class TaskFolder {
 
   const OpenFolder& files() const { return files_; }
   const std::string& path() const { return files_.path(); }
+  /// "12.0.3"
+  std::string name() const { return path().substr(path().rfind('/') + 1); }
 
   /// `boot` and `mark` go with the order: see TaskIdentity.
   struct Launch {

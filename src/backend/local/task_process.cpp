@@ -14,6 +14,9 @@
 #include <csignal>
 #include <vector>
 
+#include "backend/local/as_user.h"
+#include "backend/local/shield.h"
+
 namespace tutti {
 namespace {
 
@@ -28,11 +31,12 @@ enum class Step : std::uint8_t {
   group,
   user,
   privileges,
+  shield,
   parent,
   directory,
   execute,
 };
-constexpr std::array<std::string_view, 12> step_texts{"begin a session",
+constexpr std::array<std::string_view, 13> step_texts{"begin a session",
                                                       "take its streams",
                                                       "set its limits",
                                                       "set its nice value",
@@ -41,6 +45,7 @@ constexpr std::array<std::string_view, 12> step_texts{"begin a session",
                                                       "take the group of its user",
                                                       "become its user",
                                                       "give up new privileges",
+                                                      "bar what is barred to it",
                                                       "be tied to its keeper",
                                                       "enter its directory",
                                                       "execute the program"};
@@ -65,6 +70,7 @@ class Child {
 
   std::string program;
   std::vector<std::string> environment;
+  Shield shield;
   pid_t keeper = 0;
 
   [[noreturn]] void run(int go, int outcome) {
@@ -90,6 +96,7 @@ class Child {
     if (!set_cpus()) return Step::cpus;
     if (const std::optional<Step> failed = take_user()) return *failed;
     if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return Step::privileges;
+    if (!shield.raise()) return Step::shield;
     // After the change of the user, which takes this back. It may have come too late already.
     if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return Step::parent;
     if (::getppid() != keeper) ::_exit(0);
@@ -159,6 +166,11 @@ Result<TaskProcess> TaskProcess::make(const LaunchOrder& order, const std::strin
   child.program = TRY(program_of(order));
   child.environment = order.environment;
   child.environment.push_back("TUTTI_MARK=" + mark);
+  if (!order.barred.empty()) {
+    const AsUser rights(order.user);  // What can be barred depends on what it may do.
+    if (!rights.valid()) return fail(system_error({}, "take the rights of its user", errno));
+    child.shield = TRY(Shield::make(order.barred));
+  }
   child.keeper = ::getpid();
   Pipe go = TRY(make_pipe());
   Pipe outcome = TRY(make_pipe());
