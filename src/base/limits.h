@@ -40,6 +40,10 @@ inline constexpr std::uint32_t arrivals_of_job = 512;
 /// Class indexes kept in a workspace; a class beyond them is placed by a vector scan.
 inline constexpr unsigned classes = 256;
 
+/// From the signal that asks a task to end until it is killed: what needs longer for its checkpoint
+/// holds its devices against everyone else.
+inline constexpr std::int64_t grace_seconds = 86'400;
+
 /// Nesting of YAML and JSON input; real manifests stay below 20.
 inline constexpr unsigned input_depth = 128;
 

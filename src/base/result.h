@@ -24,6 +24,7 @@ enum class Code {
   limit,        ///< A limit in base/limits.h was exceeded.
   io,           ///< The operating system refused.
   unsupported,  ///< Understood, but this build or backend cannot do it.
+  denied,       ///< Somebody else may.
 };
 
 /// One failure: what went wrong, where, and the way out.

@@ -175,7 +175,7 @@ class SnapshotRead {
       specs.push_back(std::move(draft).finish(submission, out_.standing.emplace_back()));
     }
     for (std::size_t at = 0; at < specs.size(); ++at) share_cards(*specs[at], out_.standing[at]);
-    keep_selected_labels(specs);
+    give_labels(specs, TaskLabels::selected);
     for (std::size_t at = 0; at < specs.size(); ++at) {
       out_.workload.jobs[at].spec = std::move(specs[at]);
     }

@@ -122,8 +122,8 @@ class WorkloadParse {
     return {};
   }
 
-  void finish() {
-    keep_selected_labels(specs_);
+  void finish(TaskLabels labels) {
+    give_labels(specs_, labels);
     for (std::size_t at = 0; at < specs_.size(); ++at) {
       workload_.jobs[at].spec = std::move(specs_[at]);
     }
@@ -143,8 +143,11 @@ class WorkloadParse {
       auto spec = std::make_shared<JobSpec>(entry.spec);
       spec->name = name;
       specs_.push_back(std::move(spec));
-      workload_.jobs.push_back(
-          {.spec = nullptr, .at = at, .length = entry.length, .gpu_milli = gpu_milli});
+      workload_.jobs.push_back({.spec = nullptr,
+                                .environment = entry.environment,
+                                .at = at,
+                                .length = entry.length,
+                                .gpu_milli = gpu_milli});
       at = at + entry.every;
     }
     return true;
@@ -172,15 +175,16 @@ class WorkloadParse {
   std::set<std::pair<std::string, std::string>> names_;  ///< Namespace and name.
 };
 
+constexpr std::string_view wanted_of_jobs = "a workload has at least: jobs: [{name: j0, cpu: 1}]";
+
 /// Every document of the file, each read by `parse`.
-Result<std::vector<Value>> read_all(std::string_view yaml, std::string_view wanted, auto& parse) {
-  std::vector<Value> documents = TRY(documents_of(yaml, wanted));
+Result<void> read_each(std::span<const Value> documents, auto& parse) {
   for (const Value& document : documents) {
     Reader reader(document, "");
     TRY(parse.read(reader));
     TRY(reader.done());
   }
-  return documents;
+  return {};
 }
 
 }  // namespace
@@ -191,7 +195,8 @@ Result<FleetFile> parse_fleet(std::string_view yaml, std::string name, const Cat
   FleetFile fleet;
   fleet.name = std::move(name);
   FleetParse parse(fleet, catalog);
-  const std::vector<Value> documents = TRY(read_all(yaml, wanted, parse));
+  const std::vector<Value> documents = TRY(documents_of(yaml, wanted));
+  TRY(read_each(documents, parse));
   if (fleet.nodes.empty()) {
     return fail(Error{Code::invalid, "the file describes no nodes",
                       documents.front().place().text(), std::string(wanted)});
@@ -201,19 +206,34 @@ Result<FleetFile> parse_fleet(std::string_view yaml, std::string name, const Cat
   return fleet;
 }
 
-Result<Workload> parse_workload(std::string_view yaml, std::string name, const Catalog* catalog) {
-  constexpr std::string_view wanted = "a workload has at least: jobs: [{name: j0, cpu: 1}]";
+namespace {
+
+Result<Workload> read_workload(std::span<const Value> documents, std::string name,
+                               const Catalog* catalog, TaskLabels labels) {
   Workload workload;
   workload.name = std::move(name);
   WorkloadParse parse(workload, catalog);
-  const std::vector<Value> documents = TRY(read_all(yaml, wanted, parse));
+  TRY(read_each(documents, parse));
   if (workload.jobs.empty()) {
     return fail(Error{Code::invalid, "the file describes no jobs", documents.front().place().text(),
-                      std::string(wanted)});
+                      std::string(wanted_of_jobs)});
   }
-  parse.finish();
+  parse.finish(labels);
   workload.mentions = mentions_of_jobs(documents);
   return workload;
+}
+
+}  // namespace
+
+Result<Workload> parse_workload(std::string_view yaml, std::string name, const Catalog* catalog,
+                                TaskLabels labels) {
+  const std::vector<Value> documents = TRY(documents_of(yaml, wanted_of_jobs));
+  return read_workload(documents, std::move(name), catalog, labels);
+}
+
+Result<Workload> parse_workload(const Value& document, std::string name, const Catalog* catalog,
+                                TaskLabels labels) {
+  return read_workload(std::span(&document, 1), std::move(name), catalog, labels);
 }
 
 }  // namespace tutti

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "dialect/workload.h"
+#include "format/value.h"
 
 namespace tutti {
 
@@ -31,6 +32,10 @@ Result<FleetFile> parse_fleet(std::string_view yaml, std::string name, const Cat
 
 /// Jobs in the order of the file, the copies of one job next to each other. Without a catalog the
 /// models that jobs name are taken literally.
-Result<Workload> parse_workload(std::string_view yaml, std::string name, const Catalog* catalog);
+Result<Workload> parse_workload(std::string_view yaml, std::string name, const Catalog* catalog,
+                                TaskLabels labels = TaskLabels::selected);
+/// The same of a document that was read already, from JSON for example.
+Result<Workload> parse_workload(const Value& document, std::string name, const Catalog* catalog,
+                                TaskLabels labels = TaskLabels::selected);
 
 }  // namespace tutti

@@ -39,6 +39,7 @@ Result<RoleSpec> read_role_body(Reader& reader, const Inherited& from) {
   const auto read = [&](Reader& inner) { return read_shape(inner, base, from.catalog); };
   role.alternatives = TRY(reader.list("alternatives", read));
   if (role.alternatives.empty()) role.alternatives.push_back(base);
+  role.launch = TRY(read_launch(reader));
   return role;
 }
 
@@ -53,7 +54,8 @@ Result<RoleSpec> read_role(Reader& reader, const Inherited& from) {
 
 /// Refuses what belongs to each of the inner ones: `cpu` beside `roles`.
 Result<void> check_outer(Reader& reader, std::string_view inner) {
-  constexpr std::array<std::string_view, 25> outer{
+  constexpr std::array<std::string_view, 30> outer{
+      "command",     "directory", "output",       "stop_signal",  "grace",
       "tasks",       "min",       "alternatives", "cpu",          "memory",
       "storage",     "resources", "gpus",         "gpu",          "npus",
       "npu",         "devices",   "nodes",        "nodes_any_of", "nodes_preferred",
@@ -201,6 +203,8 @@ Result<JobEntry> read_job(Reader& reader, std::size_t room, const Catalog* catal
                                   std::numeric_limits<std::int32_t>::max()))
           .value_or(0));
   job.spec.labels = TRY(read_labels(reader, "labels"));
+  job.spec.held = TRY(reader.optional_boolean("held")).value_or(false);
+  job.environment = TRY(read_environment(reader));
   TRY(read_times(reader, job));
   const Inherited from{job.spec.labels, catalog};
   std::vector<GangSpec> gangs;

@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -29,6 +30,55 @@ std::string refused(std::string_view yaml) {
 /// The error of one job's fields.
 std::string refused_job(const std::string& fields) {
   return refused("jobs:\n- name: j\n  " + fields + "\n");
+}
+
+TEST(TuttiJobTest, ReadsWhatIsRun) {
+  const Workload workload = workload_of(R"(
+jobs:
+  - name: train
+    held: true
+    command: [python3, train.py, "--lr=0.1"]
+    directory: /data/train
+    output: /data/train/out.log
+    stop_signal: SIGUSR1
+    grace: 5min
+    environment: {OMP_NUM_THREADS: 8, TOKEN: "a=b", EMPTY: ""}
+  - name: shell
+    command: echo $HOME && sleep 1
+)");
+  ASSERT_EQ(workload.jobs.size(), 2U);
+  EXPECT_TRUE(workload.jobs[0].spec->held);
+  const LaunchSpec& launch = role_of(workload).launch;
+  EXPECT_EQ(launch.command, (std::vector<std::string>{"python3", "train.py", "--lr=0.1"}));
+  EXPECT_EQ(launch.directory, "/data/train");
+  EXPECT_EQ(launch.output, "/data/train/out.log");
+  EXPECT_EQ(launch.stop_signal, "USR1");
+  EXPECT_EQ(launch.grace, Duration::seconds(300));
+  EXPECT_EQ(launch.environment, "");
+  const std::vector<Variable>& variables = workload.jobs[0].environment;
+  ASSERT_EQ(variables.size(), 3U);
+  EXPECT_EQ(variables[0].value, "8");
+  EXPECT_EQ(variables[1].value, "a=b");
+  EXPECT_EQ(variables[2].value, "");
+  const LaunchSpec& shell = workload.jobs[1].spec->gangs[0]->groups[0].roles[0].launch;
+  EXPECT_EQ(shell.command, (std::vector<std::string>{"/bin/sh", "-c", "echo $HOME && sleep 1"}));
+  EXPECT_EQ(shell.stop_signal, "TERM");
+  EXPECT_FALSE(workload.jobs[1].spec->held);
+}
+
+TEST(TuttiJobTest, RefusesWhatCannotBeRun) {
+  using testing::HasSubstr;
+  EXPECT_THAT(refused_job("command: []"), HasSubstr("expected a program, found a list of 0"));
+  EXPECT_THAT(refused_job("command: ['', x]"), HasSubstr("expected a program"));
+  EXPECT_THAT(refused_job("command: 7"), HasSubstr("expected a program, found integer 7"));
+  EXPECT_THAT(refused_job("directory: data"), HasSubstr("\"data\" is no absolute path"));
+  EXPECT_THAT(refused_job("output: out.log"), HasSubstr("no absolute path"));
+  EXPECT_THAT(refused_job("stop_signal: KILL"), HasSubstr("no signal \"KILL\" asks to end"));
+  EXPECT_THAT(refused_job("grace: 25h"), HasSubstr("longer than a day"));
+  EXPECT_THAT(refused_job("environment: {a=b: c}"), HasSubstr("no name of a variable"));
+  EXPECT_THAT(refused_job("environment: [a]"), HasSubstr("expected a map"));
+  EXPECT_THAT(refused_job("command: x\n  roles: [{name: r}]"),
+              HasSubstr("stands beside \"roles\""));
 }
 
 TEST(TuttiJobTest, ReadsTheShortForm) {

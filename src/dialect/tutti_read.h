@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "dialect/workload.h"
 #include "format/reader.h"
 #include "model/event.h"
 #include "model/job.h"
@@ -65,6 +66,12 @@ Result<std::vector<Toleration>> read_tolerations(Reader& reader);
 /// What one task asks for, laid over `base`; a field that is absent leaves the base's.
 Result<TaskShape> read_shape(Reader& reader, TaskShape base, const Catalog* catalog);
 
+/// `command` and what belongs to it.
+Result<LaunchSpec> read_launch(Reader& reader);
+
+/// `environment`: variables of all its tasks.
+Result<std::vector<Variable>> read_environment(Reader& reader);
+
 /// The part of it that is about other tasks.
 Result<void> read_neighbours(Reader& reader, TaskShape& shape);
 
@@ -75,6 +82,7 @@ struct JobEntry {
   Duration at;
   Duration every;
   Duration length;
+  std::vector<Variable> environment;
 };
 /// `room`: how many more jobs the file may have.
 Result<JobEntry> read_job(Reader& reader, std::size_t room, const Catalog* catalog);

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "base/check.h"
 #include "model/mix.h"
 
 namespace tutti {
@@ -22,6 +23,15 @@ void each_role(const JobSpec& spec, Visit visit) {
   }
 }
 
+/// Tasks of one copy of the gang.
+std::uint64_t tasks_of_gang(const GangSpec& gang) {
+  std::uint64_t tasks = 0;
+  for (const GroupSpec& group : gang.groups) {
+    for (const RoleSpec& role : group.roles) tasks += std::uint64_t{group.copies} * role.count;
+  }
+  return tasks;
+}
+
 /// Every selector of tasks that a shape has.
 template <class Visit>
 void each_task_selector(const TaskShape& shape, Visit visit) {
@@ -32,6 +42,7 @@ void each_task_selector(const TaskShape& shape, Visit visit) {
 struct SelectedKeys {
   std::set<std::string, std::less<>> keys;
   bool any_selector = false;
+  bool all = false;
 };
 
 SelectedKeys selected_keys(std::span<const std::shared_ptr<JobSpec>> jobs) {
@@ -56,7 +67,7 @@ std::shared_ptr<const GangSpec> with_labels(const GangSpec& gang, const std::str
     for (RoleSpec& role : group.roles) {
       Labels kept;
       for (const Label& label : role.labels.all()) {
-        if (selected.keys.contains(label.key)) kept.set(label.key, label.value);
+        if (selected.all || selected.keys.contains(label.key)) kept.set(label.key, label.value);
       }
       for (TaskShape& shape : role.alternatives) {
         shape.labels = kept;
@@ -104,6 +115,27 @@ std::uint64_t tasks_of(const JobSpec& spec) {
   return sum;
 }
 
+const RoleSpec& role_of(const JobSpec& spec, std::uint32_t ordinal) {
+  for (const auto& gang : spec.gangs) {
+    const std::uint64_t tasks = tasks_of_gang(*gang);
+    if (ordinal >= tasks * gang->copies) {
+      ordinal -= static_cast<std::uint32_t>(tasks * gang->copies);
+      continue;
+    }
+    ordinal %= static_cast<std::uint32_t>(tasks);
+    for (const GroupSpec& group : gang->groups) {
+      for (std::uint32_t copy = 0; copy < group.copies; ++copy) {
+        for (const RoleSpec& role : group.roles) {
+          if (ordinal < role.count) return role;
+          ordinal -= role.count;
+        }
+      }
+    }
+  }
+  CHECK(false, ordinal);
+  return spec.gangs.front()->groups.front().roles.front();
+}
+
 std::int64_t gpu_milli_of(const JobSpec& spec) {
   std::int64_t sum = 0;
   each_role(spec, [&](const RoleSpec& role, std::uint64_t tasks) {
@@ -125,9 +157,10 @@ std::vector<MixSet::Entry> mix_of(std::span<const Submission> jobs) {
   return counter.ranked(std::numeric_limits<std::size_t>::max());
 }
 
-void keep_selected_labels(std::span<const std::shared_ptr<JobSpec>> jobs) {
-  const SelectedKeys selected = selected_keys(jobs);
-  if (!selected.any_selector) return;
+void give_labels(std::span<const std::shared_ptr<JobSpec>> jobs, TaskLabels which) {
+  SelectedKeys selected = selected_keys(jobs);
+  selected.all = which == TaskLabels::all;
+  if (!selected.all && !selected.any_selector) return;
   // Jobs that shared a gang go on sharing it, as long as their namespaces are equal.
   std::map<std::pair<const GangSpec*, std::string>, std::shared_ptr<const GangSpec>> done;
   std::vector<std::shared_ptr<const GangSpec>> old;

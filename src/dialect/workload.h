@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "dialect/environment.h"
 #include "model/event.h"
 #include "model/job.h"
 #include "model/node.h"
@@ -19,6 +20,7 @@ namespace tutti {
 /// One job and what the world will do with it; an engine only ever sees the spec.
 struct Submission {
   std::shared_ptr<const JobSpec> spec;
+  std::vector<Variable> environment;  ///< May be secret: it stays out of the spec.
   Instant at;
   Duration length;             ///< How long its tasks run; zero: until they are stopped.
   std::int64_t gpu_milli = 0;  ///< Of all its tasks together.
@@ -76,6 +78,9 @@ std::string size_name(const JobSpec& spec);
 /// Tasks of all its gangs.
 std::uint64_t tasks_of(const JobSpec& spec);
 
+/// The role of its task with that ordinal. REQUIRES: it has so many. O(roles * copies of groups).
+const RoleSpec& role_of(const JobSpec& spec, std::uint32_t ordinal);
+
 /// ‰ of devices that all tasks of a job ask for together, by their first alternatives.
 std::int64_t gpu_milli_of(const JobSpec& spec);
 
@@ -83,9 +88,14 @@ std::int64_t gpu_milli_of(const JobSpec& spec);
 /// task only its cpu and its devices count. O(n log n) in the tasks' shapes.
 std::vector<MixSet::Entry> mix_of(std::span<const Submission> jobs);
 
-/// Gives every task the labels and the namespace that some selector of tasks in these jobs can tell
-/// apart, and no others, so that tasks which no selector distinguishes stay equal.
+/// Which labels of a job its tasks have.
+enum class TaskLabels : std::uint8_t {
+  /// Those, and the namespace, that some selector of these jobs can tell apart: so tasks which no
+  /// selector distinguishes stay equal. For jobs of which no others will come.
+  selected,
+  all,
+};
 /// REQUIRES: nobody else holds the specs yet.
-void keep_selected_labels(std::span<const std::shared_ptr<JobSpec>> jobs);
+void give_labels(std::span<const std::shared_ptr<JobSpec>> jobs, TaskLabels which);
 
 }  // namespace tutti

@@ -23,51 +23,76 @@ Engine::Engine(Journal& journal, Backend& backend, const RecipeFactory& factory,
 
 Result<Engine::Step> Engine::step(std::span<const Event> inbox, Instant now) {
   Step step;
-  const std::uint64_t seen_before = state_.arrivals().seen();
-  TRY(journal_.append(inbox, now));
-  for (std::size_t at = 0; at < inbox.size(); ++at) {
-    // An event may be admissible only because of one before it, so each is judged in its turn. What
-    // is refused was journaled, and a replay refuses it again.
-    if (auto admitted = state_.admissible(inbox[at]); !admitted) {
-      step.refused.push_back({at, std::move(admitted).error()});
-      continue;
-    }
-    state_.apply(inbox[at], now);
-  }
-  TRY(learn(seen_before, now));
-  // What was placed may make room beside it for a task that follows it: until nothing moves.
-  do {
-    Plan plan = cycle_.run(state_, workspace_);
-    step.plan.decisions.insert(step.plan.decisions.end(), plan.decisions.begin(),
-                               plan.decisions.end());
-    if (plan.actions.empty()) break;
-    if (!step.plan.actions.empty()) workspace_.took(RarePath::cycle_repeated);
-    TRY(carry_out(plan, now));
-    step.plan.actions.insert(step.plan.actions.end(), plan.actions.begin(), plan.actions.end());
-    workspace_.sync(state_);  // Who got a part of what it wants waits for the rest from now on.
-  } while (workspace_.pending().any_awake());
+  step.refused = TRY(take(inbox, now));
+  step.plan = TRY(decide(now));
   return step;
 }
 
-Result<void> Engine::learn(std::uint64_t seen_before, Instant now) {
-  if (learn_every_ == 0) return {};
-  std::optional<MixSet> mix = learned_mix(state_, seen_before, learn_every_);
-  if (!mix) return {};
-  const Event learned = *std::move(mix);
-  TRY(journal_.append(std::span(&learned, 1), now));
-  state_.apply(learned, now);
+Result<std::vector<Engine::Refused>> Engine::take(std::span<const Event> inbox, Instant now) {
+  std::vector<Refused> refused;
+  TRY(journal_.append(inbox, now));
+  for (std::size_t at = 0; at < inbox.size(); ++at) {
+    const JournalRow row = ++rows_;
+    // An event may be admissible only because of one before it, so each is judged in its turn. What
+    // is refused was journaled, and a replay refuses it again.
+    if (auto admitted = state_.admissible(inbox[at]); !admitted) {
+      refused.push_back({at, std::move(admitted).error()});
+      continue;
+    }
+    apply(row, inbox[at], now);
+  }
+  return refused;
+}
+
+Result<Plan> Engine::decide(Instant now) {
+  Plan all;
+  TRY(learn(now));
+  // What was placed may make room beside it for a task that follows it: until nothing moves.
+  do {
+    Plan plan = cycle_.run(state_, workspace_);
+    all.decisions.insert(all.decisions.end(), plan.decisions.begin(), plan.decisions.end());
+    if (plan.actions.empty()) break;
+    if (!all.actions.empty()) workspace_.took(RarePath::cycle_repeated);
+    TRY(carry_out(plan, now));
+    all.actions.insert(all.actions.end(), plan.actions.begin(), plan.actions.end());
+    workspace_.sync(state_);  // Who got a part of what it wants waits for the rest from now on.
+  } while (workspace_.pending().any_awake());
+  return all;
+}
+
+void Engine::apply(JournalRow row, const Event& event, Instant now) {
+  state_.apply(event, now);
+  if (follower_ != nullptr) follower_->happened(row, event, state_);
+}
+
+Result<void> Engine::append(const Event& event, Instant now) {
+  TRY(journal_.append(std::span(&event, 1), now));
+  apply(++rows_, event, now);
   return {};
 }
 
+Result<void> Engine::learn(Instant now) {
+  if (learn_every_ == 0) return {};
+  const std::uint64_t seen_before = std::exchange(arrivals_seen_, state_.arrivals().seen());
+  std::optional<MixSet> mix = learned_mix(state_, seen_before, learn_every_);
+  if (!mix) return {};
+  return append(*std::move(mix), now);
+}
+
 Result<void> Engine::carry_out(const Plan& plan, Instant now) {
-  const Event decided = PlanDecided{plan.actions};
-  if (auto kept = journal_.append(std::span(&decided, 1), now); !kept) {
+  if (auto kept = append(PlanDecided{plan.actions}, now); !kept) {
     forget_workspace();  // It believes in a plan that does not exist.
     return kept;
   }
-  state_.apply(decided, now);
   for (const Action& action : plan.actions) backend_.execute(action, state_);
   return {};
+}
+
+void Engine::resume(State state, JournalRow rows) {
+  CHECK(rows_ == 0, rows_);
+  state_ = std::move(state);
+  rows_ = rows;
+  arrivals_seen_ = state_.arrivals().seen();
 }
 
 void Engine::forget_workspace() {

@@ -15,6 +15,7 @@ namespace tutti::codec {
 constexpr DeviceKind last_of(Of<DeviceKind>) { return DeviceKind::nic; }
 constexpr DeviceMode last_of(Of<DeviceMode>) { return DeviceMode::time_sliced; }
 constexpr Health last_of(Of<Health>) { return Health::flapping; }
+constexpr ExitCause last_of(Of<ExitCause>) { return ExitCause::lost; }
 constexpr ActionKind last_of(Of<ActionKind>) { return ActionKind::scale; }
 
 // --- Jobs ---------------------------------------------------------------------------------------
@@ -25,6 +26,7 @@ void fields(auto& a, Of<RoleSpec>) {
   a("min", &RoleSpec::min);
   a("labels", &RoleSpec::labels);
   a("alternatives", &RoleSpec::alternatives);
+  a("launch", &RoleSpec::launch);
 }
 
 void fields(auto& a, Of<GroupSpec>) {
@@ -46,6 +48,7 @@ void fields(auto& a, Of<JobSpec>) {
   a("space", &JobSpec::space);
   a("priority", &JobSpec::priority);
   a("labels", &JobSpec::labels);
+  a("held", &JobSpec::held);
   a("gangs", &JobSpec::gangs);
 }
 
@@ -154,6 +157,12 @@ void fields(auto& a, Of<JobSubmitted>) {
 }
 
 void fields(auto& a, Of<JobCancelled>) { a("id", &JobCancelled::id); }
+
+void fields(auto& a, Of<JobHeld>) {
+  a("id", &JobHeld::id);
+  a("held", &JobHeld::held);
+}
+
 void fields(auto& a, Of<PlanDecided>) { a("actions", &PlanDecided::actions); }
 
 void fields(auto& a, Of<TaskStarted>) {
@@ -165,6 +174,7 @@ void fields(auto& a, Of<TaskExited>) {
   a("task", &TaskExited::task);
   a("attempt", &TaskExited::attempt);
   a("exit_code", &TaskExited::exit_code);
+  a("cause", &TaskExited::cause);
 }
 
 void fields(auto& a, Of<TaskRefused>) {

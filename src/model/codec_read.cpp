@@ -77,6 +77,8 @@ Result<void> read(const Value& value, std::int64_t& out) {
   return {};
 }
 
+Result<void> read(const Value& value, Duration& out) { return read(value, out.us); }
+
 Result<void> read(const Value& value, std::uint64_t& out) {
   const bool whole = value.is(Kind::integer) && value.integer_value() >= 0;
   if (!whole && !value.is(Kind::decimal)) return mismatch(value, "an integer of 0 or more");

@@ -39,6 +39,7 @@ Result<void> read(const Value& value, bool& out);
 Result<void> read(const Value& value, std::int64_t& out);
 Result<void> read(const Value& value, std::uint64_t& out);
 Result<void> read(const Value& value, std::string& out);
+Result<void> read(const Value& value, Duration& out);
 Result<void> read(const Value& value, AttributeExpression& out);
 Result<void> read(const Value& value, Labels& out);
 Result<void> read(const Value& value, DeviceSet& out);

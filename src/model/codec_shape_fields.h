@@ -1,7 +1,8 @@
-/// The fields of a task's shape: the lower half of codec_fields.h, which says how they are used.
-/// Private to model/.
+/// The fields of a task's shape and of what it runs: the lower half of codec_fields.h, which says
+/// how they are used. Private to model/.
 #pragma once
 
+#include "model/launch.h"
 #include "model/shape.h"
 
 namespace tutti::codec {
@@ -99,6 +100,15 @@ void fields(auto& a, Of<TaskShape>) {
   a("spreads", &TaskShape::spreads);
   a("space", &TaskShape::space);
   a("labels", &TaskShape::labels);
+}
+
+void fields(auto& a, Of<LaunchSpec>) {
+  a("command", &LaunchSpec::command);
+  a("directory", &LaunchSpec::directory);
+  a("output", &LaunchSpec::output);
+  a("environment", &LaunchSpec::environment);
+  a("stop_signal", &LaunchSpec::stop_signal);
+  a("grace_us", &LaunchSpec::grace);
 }
 
 }  // namespace tutti::codec

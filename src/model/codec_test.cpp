@@ -53,11 +53,13 @@ void expect_all_listed() {
 TEST(CodecTest, EveryMemberOfEveryStructIsListed) {
   expect_all_listed<Label, NamedAmount, Requirement, Selector, Closeness, DeviceRequest>();
   expect_all_listed<Toleration, StackRequirement, PreferredNodes, TaskAffinity, Spread, HostPort>();
-  expect_all_listed<TaskShape, RoleSpec, GroupSpec, GangSpec, JobSpec, TaskId, Action>();
+  expect_all_listed<TaskShape, LaunchSpec, RoleSpec, GroupSpec, GangSpec, JobSpec, TaskId,
+                    Action>();
   expect_all_listed<Attribute, DeviceType, Device, DeviceSpec, Taint, StackVersion, NodeSpec>();
   expect_all_listed<TreeSpec, QueueSpec, NodeReported, NodeLost, NodeCordoned>();
   expect_all_listed<DeviceHealthChanged, TreesDeclared, QueueSet, JobSubmitted, JobCancelled>();
   expect_all_listed<PlanDecided, TaskStarted, TaskExited, TaskRefused, MixSet, MixSet::Entry>();
+  expect_all_listed<JobHeld>();
 }
 
 // --- Random events, all fields populated --------------------------------------------------------
@@ -97,6 +99,7 @@ class Filler {
     value.clear();
     for (std::uint32_t left = prng_.below(4); left > 0; --left) value += pieces[prng_.below(10)];
   }
+  void fill(Duration& value) { fill(value.us); }
   void fill(AttributeExpression& value) {
     static constexpr std::array<std::string_view, 5> texts{
         "", "fp8", "memory >= 40Gi && !(vendor in (a, \"b c\") || x != 3)", "n == \"  \xff\"",
@@ -205,7 +208,7 @@ TEST(CodecTest, TagsAreStable) {
                                            "4 device_health_changed", "5 trees_declared",
                                            "6 queue_set", "7 job_submitted", "8 job_cancelled",
                                            "9 plan_decided", "10 task_started", "11 task_exited",
-                                           "12 task_refused", "13 mix_set"));
+                                           "12 task_refused", "13 mix_set", "14 job_held"));
 }
 
 // --- The form -----------------------------------------------------------------------------------

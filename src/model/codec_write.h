@@ -81,6 +81,7 @@ class Writer {
     write(*value);
   }
 
+  void write(Duration length) { json_.value(length.us); }
   void write(const AttributeExpression& expression) { write(expression.text()); }
 
   /// JSON holds no NUL and nothing but UTF-8, but names from drivers may: {"hex":"ff00"}.

@@ -64,6 +64,13 @@ struct JobCancelled {
   JobId id;
 };
 
+/// Somebody does not want it to start, or no longer minds. What runs of it goes on.
+struct JobHeld {
+  static constexpr std::uint16_t tag = 14;
+  JobId id;
+  bool held = true;
+};
+
 /// A cycle ended: from now on its holdings are booked.
 struct PlanDecided {
   static constexpr std::uint16_t tag = 9;
@@ -82,6 +89,7 @@ struct TaskExited {
   TaskId task;
   std::uint32_t attempt = 0;
   std::int32_t exit_code = 0;
+  ExitCause cause = ExitCause::exited;
 };
 
 /// The backend would not start it: nothing runs, and the gang must be placed anew.
@@ -106,7 +114,7 @@ struct MixSet {
 
 using Event = std::variant<NodeReported, NodeLost, NodeCordoned, DeviceHealthChanged, TreesDeclared,
                            QueueSet, JobSubmitted, JobCancelled, PlanDecided, TaskStarted,
-                           TaskExited, TaskRefused, MixSet>;
+                           TaskExited, TaskRefused, MixSet, JobHeld>;
 
 /// The word for an event in journals, scenarios and messages: "node_reported".
 std::string_view name_of(const Event& event);

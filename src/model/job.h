@@ -12,6 +12,7 @@
 #include "base/id.h"
 #include "base/time.h"
 #include "model/device.h"
+#include "model/launch.h"
 #include "model/node.h"
 #include "model/queue.h"
 #include "model/shape.h"
@@ -31,6 +32,7 @@ struct RoleSpec {
   std::uint32_t min = 1;  ///< Fewest that make the gang worth starting.
   Labels labels;          ///< Of each task, for the selectors of others.
   std::vector<TaskShape> alternatives;
+  LaunchSpec launch;
   friend bool operator==(const RoleSpec&, const RoleSpec&) = default;
 };
 
@@ -57,6 +59,7 @@ struct JobSpec {
   std::string space;  ///< Namespace.
   std::int32_t priority = 0;
   Labels labels;
+  bool held = false;  ///< Nothing of it starts before somebody releases it.
   std::vector<std::shared_ptr<const GangSpec>> gangs;
 };
 
@@ -70,6 +73,15 @@ enum class TaskPhase : std::uint8_t {
   cancelled,
 };
 std::string_view to_text(TaskPhase phase);
+
+/// How a task came to its end.
+enum class ExitCause : std::uint8_t {
+  exited,         ///< By itself; the code is what it returned.
+  signalled,      ///< By a signal; the code is 128 and its number.
+  out_of_memory,  ///< It had more memory than it asked for, or its node ran out.
+  lost,           ///< Nobody saw it end.
+};
+std::string_view to_text(ExitCause cause);
 
 /// Does a task in this phase hold its node's resources?
 constexpr bool holds(TaskPhase phase) {
@@ -114,6 +126,7 @@ struct Job {
   std::uint32_t tasks = 0;
   std::uint32_t done = 0;  ///< Tasks that ended.
   bool cancelled = false;
+  bool held = false;  ///< Nothing of it is placed.
 };
 
 }  // namespace tutti

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -75,6 +76,15 @@ struct Change {
   std::uint32_t index = 0;
 };
 
+/// What an event did to a task.
+struct TaskMove {
+  TaskId task;
+  TaskPhase phase = TaskPhase::pending;  ///< It is in now.
+  std::uint32_t attempt = 0;
+  NodeIndex node;  ///< Valid while it holds.
+  DeviceSet devices;
+};
+
 class State {
  public:
   State();
@@ -92,6 +102,8 @@ class State {
   const Fleet& fleet() const { return fleet_; }
   const Usage& usage() const { return usage_; }
   const ChangeLog<Change>& changes() const { return changes_; }
+  /// What the last event did to tasks, those of jobs that it ended included.
+  std::span<const TaskMove> moves() const { return moves_; }
 
   std::size_t shape_count() const { return shapes_.size(); }
   const ShapeRow& shape(ShapeIndex index) const { return shapes_[index.value()]; }
@@ -139,6 +151,7 @@ class State {
   Fleet fleet_;
   Usage usage_;
   ChangeLog<Change> changes_;
+  std::vector<TaskMove> moves_;
 
   std::vector<ShapeRow> shapes_;
   std::map<std::uint64_t, std::vector<ShapeIndex>> shapes_by_hash_;

@@ -113,6 +113,11 @@ Result<void> check_job(const State& state, const JobSubmitted& event) {
   return {};
 }
 
+Result<void> check_hold(const State& state, const JobHeld& event) {
+  if (state.find(event.id).valid()) return {};
+  return fail(Code::not_found, "no job " + to_string(event.id) + " waits or runs");
+}
+
 Result<void> check_queue(const QueueSpec& queue) {
   if (queue.name.empty()) return fail(Code::invalid, "a queue needs a name");
   const std::string name = "queue " + quoted(queue.name);
@@ -180,6 +185,7 @@ Result<void> State::admissible(const Event& event) const {
   if (const auto* submitted = std::get_if<JobSubmitted>(&event)) {
     return check_job(*this, *submitted);
   }
+  if (const auto* held = std::get_if<JobHeld>(&event)) return check_hold(*this, *held);
   if (const auto* set = std::get_if<QueueSet>(&event)) return check_queue(set->queue);
   if (const auto* plan = std::get_if<PlanDecided>(&event)) return check_plan(*this, *plan);
   if (const auto* mix = std::get_if<MixSet>(&event)) {

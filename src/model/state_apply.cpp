@@ -12,6 +12,7 @@ void State::apply(const Event& event, Instant at) {
   CHECK(at >= now_, at.us, now_.us);
   now_ = at;
   ++version_;
+  moves_.clear();
   std::visit(StateApply(*this), event);
 }
 
@@ -197,7 +198,8 @@ void StateApply::link_queue(QueueIndex index) {
 void StateApply::operator()(const JobSubmitted& event) {
   const JobSpec& spec = *event.spec;
   const std::size_t lanes = state_.fleet_.lanes().size();
-  Job job{.id = event.id, .spec = event.spec, .queue = {}, .submitted = state_.now_};
+  Job job{
+      .id = event.id, .spec = event.spec, .queue = {}, .submitted = state_.now_, .held = spec.held};
   const auto queue = state_.find_queue(spec.queue);
   CHECK(queue.has_value(), spec.queue);
   job.queue = *queue;
@@ -265,12 +267,23 @@ void StateApply::operator()(const JobCancelled& event) {
   forget_if_done(job);
 }
 
+void StateApply::operator()(const JobHeld& event) {
+  const JobIndex index = state_.job_rows_.find(event.id);
+  if (!index.valid()) return;
+  Job& job = state_.jobs_[index];
+  job.held = event.held;
+  for (std::uint32_t offset = 0; offset < job.gangs; ++offset) {
+    changed(Change::Kind::gang, job.first_gang.value() + offset);
+  }
+}
+
 void StateApply::cancel_pending(JobIndex index) {
   Job& job = state_.jobs_[index];
   for (std::uint32_t offset = 0; offset < job.tasks; ++offset) {
     Task& task = state_.tasks_[TaskIndex(job.first_task.value() + offset)];
     if (task.phase != TaskPhase::pending) continue;
     task.phase = TaskPhase::cancelled;
+    moved(TaskIndex(job.first_task.value() + offset));
     ++state_.gangs_[task.gang].done;
     ++job.done;
   }
@@ -316,6 +329,7 @@ void StateApply::place(const Action& action) {
   task.node = action.node;
   task.devices = action.devices;
   book(task, Sign::hold);
+  moved(index);
   Gang& gang = state_.gangs_[task.gang];
   ++gang.holding;
   if (gang.pending() == 0) changed(Change::Kind::gang, task.gang.value());
@@ -327,7 +341,17 @@ void StateApply::evict(const Action& action) {
   Task& task = state_.tasks_[index];
   CHECK(task.phase != TaskPhase::stopping, action.task);
   task.phase = TaskPhase::stopping;
+  moved(index);
   ++state_.gangs_[task.gang].stopping;
+}
+
+void StateApply::moved(TaskIndex index) {
+  const Task& task = state_.tasks_[index];
+  state_.moves_.push_back({.task = state_.id_of(index),
+                           .phase = task.phase,
+                           .attempt = task.attempt,
+                           .node = task.node,
+                           .devices = task.devices});
 }
 
 void StateApply::book(const Task& task, Sign sign) {
@@ -368,6 +392,7 @@ void StateApply::operator()(const TaskStarted& event) {
   const TaskIndex task = current(event.task, event.attempt);
   if (!task.valid() || state_.tasks_[task].phase != TaskPhase::assigned) return;
   state_.tasks_[task].phase = TaskPhase::running;
+  moved(task);
 }
 
 void StateApply::operator()(const TaskExited& event) {
@@ -397,6 +422,7 @@ void StateApply::leave(TaskIndex index, TaskPhase phase) {
   task.phase = phase;
   task.node = NodeIndex::none();
   task.devices = {};
+  moved(index);
   if (ended(phase)) {
     ++gang.done;
     ++job.done;

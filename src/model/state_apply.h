@@ -17,6 +17,7 @@ class StateApply {
   void operator()(const QueueSet& event);
   void operator()(const JobSubmitted& event);
   void operator()(const JobCancelled& event);
+  void operator()(const JobHeld& event);
   void operator()(const PlanDecided& event);
   void operator()(const TaskStarted& event);
   void operator()(const TaskExited& event);
@@ -39,6 +40,7 @@ class StateApply {
 
   void place(const Action& action);
   void evict(const Action& action);
+  void moved(TaskIndex task);
   /// The task's row if the report is about what it is doing now, else none.
   TaskIndex current(const TaskId& id, std::uint32_t attempt) const;
   /// Frees what the task holds; it waits again, or is over.

@@ -81,6 +81,7 @@ void add(Hash& hash, const State& state, const Job& job) {
   hash.add(job.id.value()).add(job.done).add(job.cancelled);
   add(add(hash, job.submitted.us), spec.priority);
   hash.add(spec.name).add(spec.queue).add(spec.user).add(spec.space);
+  if (job.held) hash.add("held");
   add(hash, spec.labels);
   for (std::uint32_t at = 0; at < job.gangs; ++at) {
     hash.add(state.gangs()[GangIndex(job.first_gang.value() + at)].shape.value());

@@ -20,6 +20,11 @@ std::string_view to_text(TaintEffect effect) {
   return words[static_cast<std::size_t>(effect)];
 }
 
+std::string_view to_text(ExitCause cause) {
+  constexpr std::array<std::string_view, 4> words{"exited", "signalled", "out_of_memory", "lost"};
+  return words[static_cast<std::size_t>(cause)];
+}
+
 std::string_view to_text(ActionKind kind) {
   constexpr std::array<std::string_view, 6> words{"prepare", "place",     "evict",
                                                   "reserve", "partition", "scale"};
@@ -32,9 +37,10 @@ std::string to_string(const TaskId& id) {
 
 std::string_view name_of(const Event& event) {
   constexpr std::array<std::string_view, std::variant_size_v<Event>> words{
-      "node_reported", "node_lost",     "node_cordoned", "device_health_changed", "trees_declared",
-      "queue_set",     "job_submitted", "job_cancelled", "plan_decided",          "task_started",
-      "task_exited",   "task_refused",  "mix_set"};
+      "node_reported",  "node_lost",    "node_cordoned", "device_health_changed",
+      "trees_declared", "queue_set",    "job_submitted", "job_cancelled",
+      "plan_decided",   "task_started", "task_exited",   "task_refused",
+      "mix_set",        "job_held"};
   return words[event.index()];
 }
 

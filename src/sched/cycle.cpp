@@ -14,16 +14,17 @@ void repair(Txn& txn, GangIndex index) {
   const State& state = txn.state();
   const Gang& gang = state.gangs()[index];
   if (!gang.job.valid() || gang.stopping > 0 || gang.holding == 0) return;
-  if (!state.jobs()[gang.job].cancelled) {
+  const Job& job = state.jobs()[gang.job];
+  if (!job.cancelled) {
     if (whole(state, index)) return;
     const Txn::Mark mark = txn.mark();
-    if (place_gang(txn, index)) {
+    if (!job.held && place_gang(txn, index)) {
       txn.keep(mark);
       return txn.took(RarePath::gang_mended);
     }
     txn.rollback(mark);
   }
-  txn.took(state.jobs()[gang.job].cancelled ? RarePath::rest_stopped : RarePath::gang_given_up);
+  txn.took(job.cancelled ? RarePath::rest_stopped : RarePath::gang_given_up);
   for (std::uint32_t offset = 0; offset < gang.tasks; ++offset) {
     const TaskIndex task(gang.first_task.value() + offset);
     if (holds(state.tasks()[task].phase)) txn.evict(task);

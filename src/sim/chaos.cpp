@@ -187,6 +187,14 @@ class ChaosRun {
       std::advance(victim, below(alive_.size()));
       send(JobCancelled{*victim});
     }
+    if (faults_.fires(Fault::job_held) && !alive_.empty()) {
+      auto chosen = alive_.begin();
+      std::advance(chosen, below(alive_.size()));
+      const JobId job = *chosen;
+      const bool hold = held_.insert(job).second;
+      if (!hold) held_.erase(job);
+      send(JobHeld{job, hold});
+    }
     if (chance(200)) observe_world();
     if (chance(300) && !lost_.empty()) report_node(*lost_.begin());
   }
@@ -205,6 +213,9 @@ class ChaosRun {
 
   void heal() {
     faults_.heal();
+    for (const JobId job : held_) {
+      if (alive_.contains(job)) send(JobHeld{job, false});
+    }
     for (std::size_t at = 0; at < nodes_.size(); ++at) {
       if (cordoned_.erase(at) > 0) send(NodeCordoned{nodes_[at].name, false});
       for (DeviceSpec& device : nodes_[at].devices) device.device.health = Health::online;
@@ -259,6 +270,7 @@ class ChaosRun {
   std::vector<NodeSpec> nodes_;
   std::set<std::size_t> lost_;
   std::set<std::size_t> cordoned_;  ///< What the operator closed; the nodes know nothing of it.
+  std::set<JobId> held_;            ///< Jobs that a user holds back.
   std::set<std::string> shrunk_;
   std::set<JobId> alive_;
   Uprooted uprooted_;

@@ -360,7 +360,7 @@ Result<void> ScenarioDescriptions::finish(Scenario& scenario) {
     const Value all = map_of("queues", Value::list(std::move(quotas_), place));
     TRY(check_quotas(all, resources_of(nodes)));
   }
-  keep_selected_labels(specs_);
+  give_labels(specs_, TaskLabels::selected);
   std::vector<Submission> submissions;
   for (std::size_t at = 0; at < specs_.size(); ++at) {
     jobs_[at].spec = specs_[at];

@@ -111,6 +111,14 @@ Result<void> cancel(Reading& reading, const Statement& statement, ScenarioStep& 
   return {};
 }
 
+Result<void> set_held(Reading& reading, const Statement& statement, ScenarioStep& step) {
+  const bool held = statement.words[0].text == "hold";
+  for (const JobId job : TRY(reading.names().jobs_of(statement.words[1]))) {
+    step.events.emplace_back(JobHeld{job, held});
+  }
+  return {};
+}
+
 Result<void> set_health(Reading& reading, const ScenarioWord& word, Health health,
                         ScenarioStep& step) {
   const auto [node, ordinal] = TRY(reading.names().device_of(word));
@@ -237,7 +245,7 @@ Result<void> expect(Reading& reading, const Statement& statement, ScenarioStep& 
 }
 
 constexpr std::size_t any = 1'000'000;
-constexpr std::array<VerbEntry, 27> verbs{{
+constexpr std::array<VerbEntry, 29> verbs{{
     {"fleet", "fleet, and a fleet's file below", 0, any, true, fleet},
     {"nodes", "nodes NAMES: FIELD VALUE, ...", 0, any, true, nodes},
     {"change", "change NODES: FIELD VALUE, ...", 0, any, true, change},
@@ -250,6 +258,8 @@ constexpr std::array<VerbEntry, 27> verbs{{
     {"advance", "advance 10m", 1, 1, false, advance},
     {"finish", "finish TASKS exit 1", 1, 3, false, finish},
     {"cancel", "cancel JOBS", 1, 1, false, cancel},
+    {"hold", "hold JOBS", 1, 1, false, set_held},
+    {"release", "release JOBS", 1, 1, false, set_held},
     {"fail", "fail node NODES, fail device NODE/3, fail journal", 1, 2, false, fail_something},
     {"return", "return node NODES, return device NODE/3", 2, 2, false, return_something},
     {"device", "device NODE/3 degraded", 2, 2, false, device},

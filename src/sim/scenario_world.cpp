@@ -134,7 +134,7 @@ void ScenarioWorld::note_reports(const std::vector<Told>& told) {
 
 void ScenarioWorld::note_refusals(const std::vector<Told>& told, const Engine::Step& done) {
   std::set<std::size_t> refused;
-  for (const Engine::Step::Refused& each : done.refused) {
+  for (const Engine::Refused& each : done.refused) {
     refused.insert(each.event);
     if (told[each.event].line == 0) violated("a report was refused: " + each.why.what);
     refusals_.push_back({told[each.event].line, each.why});

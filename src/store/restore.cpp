@@ -4,7 +4,7 @@
 
 namespace tutti {
 
-Result<State> restore(JournalFile& journal) {
+Result<State> restore(JournalFile& journal, Follower* follower) {
   State state;
   TRY(journal.replay(1, [&](std::uint64_t row, const Event& event, Instant at) -> Result<void> {
     if (at < state.now()) {
@@ -15,7 +15,9 @@ Result<State> restore(JournalFile& journal) {
                    .hint = {}});
     }
     // The engine journals what it is told, judges it then, and a replay judges it again.
-    if (state.admissible(event)) state.apply(event, at);
+    if (!state.admissible(event)) return {};
+    state.apply(event, at);
+    if (follower != nullptr) follower->happened(row, event, state);
     return {};
   }));
   return state;
