@@ -1,0 +1,37 @@
+/// A file descriptor that closes itself, and what the operating system said, as an Error.
+#pragma once
+
+#include <unistd.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/result.h"
+
+namespace tutti::net {
+
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  ~Descriptor() {
+    if (valid()) ::close(number_);
+  }
+
+  bool valid() const { return number_ >= 0; }
+  int get() const { return number_; }
+
+ private:
+  int number_ = -1;
+};
+
+/// "cannot VERB it: Permission denied", at WHERE, with a way out where there is a usual one.
+Error system_error(std::string_view verb, std::string where, int error);
+
+}  // namespace tutti::net
