@@ -44,6 +44,11 @@ bool may_repeat(std::string_view method) {
 
 // --- ClientCore ---------------------------------------------------------------------------------
 
+Result<TlsSettings> ClientCore::tls() {
+  if (!tls_) tls_ = TRY(read_client_tls(settings.tls));
+  return tls_;
+}
+
 std::unique_ptr<Transport> ClientCore::take(const Url& url) {
   auto& of_server = kept_[url.server()];
   while (!of_server.empty()) {
@@ -136,9 +141,16 @@ void Exchange::on_connected() {
   if (error == EINPROGRESS) return;
   watch_ = Watch();
   Descriptor socket = std::exchange(connecting_, Descriptor());
-  if (error == 0) return use(socket_transport(std::move(socket)));
+  if (error == 0) return start_tls(std::move(socket));
   if (addresses_.empty()) return fail_with(connect_error(request_.url, error));
   connect_next();
+}
+
+void Exchange::start_tls(Descriptor socket) {
+  if (request_.url.scheme != Url::Scheme::https) return use(socket_transport(std::move(socket)));
+  const auto tls = core_->tls();
+  if (!tls) return fail_with(tls.error());
+  use(connect_tls(std::move(socket), *tls, request_.url.host));
 }
 
 void Exchange::use(std::unique_ptr<Transport> transport) {

@@ -21,7 +21,10 @@ namespace tutti::net {
 /// What the exchanges of one client share: connections that wait for another request.
 class ClientCore : public std::enable_shared_from_this<ClientCore> {
  public:
-  ClientCore(EventLoop& on, ClientSettings with) : loop(on), settings(with) {}
+  ClientCore(EventLoop& on, ClientSettings with) : loop(on), settings(std::move(with)) {}
+
+  /// Reads the files of the settings when they are first needed.
+  Result<TlsSettings> tls();
 
   /// A connection that is still open, or null.
   std::unique_ptr<Transport> take(const Url& url);
@@ -41,6 +44,7 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   void drop(const std::string& server, const Transport* transport);
 
   std::map<std::string, std::deque<Kept>> kept_;
+  TlsSettings tls_;
 };
 
 /// What becomes of a response.
@@ -63,6 +67,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void connect();
   void connect_next();
   void on_connected();
+  void start_tls(Descriptor socket);
   void use(std::unique_ptr<Transport> transport);
   void on_ready();
   bool shake_hands();

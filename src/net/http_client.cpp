@@ -18,7 +18,7 @@ Call::~Call() {
 }
 
 HttpClient::HttpClient(EventLoop& loop, ClientSettings settings)
-    : core_(std::make_shared<ClientCore>(loop, settings)) {}
+    : core_(std::make_shared<ClientCore>(loop, std::move(settings))) {}
 HttpClient::~HttpClient() = default;
 
 Call HttpClient::send(ClientRequest request, Done done) {
@@ -41,7 +41,7 @@ Result<Response> fetch(ClientRequest request, ClientSettings settings) {
   EventLoop loop;
   std::optional<Result<Response>> out;
   {
-    HttpClient client(loop, settings);
+    HttpClient client(loop, std::move(settings));
     const Call call = client.send(std::move(request), [&](Result<Response> got) {
       out = std::move(got);
       loop.stop();

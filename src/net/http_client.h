@@ -1,4 +1,4 @@
-/// An HTTP/1.1 client over TCP and unix sockets, on an event loop or, with fetch, without one.
+/// An HTTP/1.1 client over TCP, TLS and unix sockets, on an event loop or, with fetch, without one.
 ///
 ///   HttpClient client(loop);
 ///   const Call call = client.send({.url = url}, [](Result<Response> got) { ... });
@@ -18,6 +18,7 @@
 #include "base/time.h"
 #include "net/event_loop.h"
 #include "net/message.h"
+#include "net/tls.h"
 #include "net/url.h"
 
 namespace tutti::net {
@@ -34,6 +35,7 @@ struct ClientRequest {
 };
 
 struct ClientSettings {
+  TlsTrust tls;
   Duration idle = Duration::seconds(30);  ///< Kept connections are closed after it.
   std::size_t idle_connections = 16;      ///< Kept per server.
   std::size_t header_bytes = 64 << 10U;

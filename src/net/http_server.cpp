@@ -46,6 +46,8 @@ struct ServerCore::Listener {
   explicit Listener(ListeningSocket from) : socket(std::move(from)) {}
 
   ListeningSocket socket;
+  std::optional<TlsFiles> files;
+  TlsSettings tls;  ///< Null for plain HTTP.
   Watch watch;
   Timer resume;
 };
@@ -63,6 +65,8 @@ ServerCore::~ServerCore() {
 Result<Url> ServerCore::listen(const ListenAt& at) {
   constexpr std::string_view unix_prefix = "unix:";
   Url url;
+  TlsSettings tls;
+  if (at.tls) tls = TRY(read_server_tls(*at.tls));
   std::unique_ptr<Listener> listener;
   if (at.address.starts_with(unix_prefix)) {
     std::string path = at.address.substr(unix_prefix.size());
@@ -72,20 +76,31 @@ Result<Url> ServerCore::listen(const ListenAt& at) {
     url.socket = path;
   } else {
     listener = std::make_unique<Listener>(TRY(ListeningSocket::tcp(at.address)));
-    url = TRY(Url::parse("http://" + listener->socket.address()));
+    url = TRY(Url::parse((tls ? "https://" : "http://") + listener->socket.address()));
   }
   Listener& mine = *listener;
+  mine.files = at.tls;
+  mine.tls = std::move(tls);
   mine.watch = TRY(loop.watch(mine.socket.descriptor(), [this, &mine] { accept_from(mine); }));
   mine.watch.want(/*readable=*/true, /*writable=*/false);
   listeners_.push_back(std::move(listener));
   return url;
 }
 
+Result<void> ServerCore::reload_certificates() {
+  std::vector<std::pair<Listener*, TlsSettings>> read;
+  for (const auto& listener : listeners_) {
+    if (listener->files) read.emplace_back(listener.get(), TRY(read_server_tls(*listener->files)));
+  }
+  for (auto& [listener, tls] : read) listener->tls = std::move(tls);
+  return {};
+}
+
 void ServerCore::accept_from(Listener& listener) {
   for (int turn = 0; turn < accepts_at_once; ++turn) {
     Opened accepted = accept_one(listener.socket);
     if (accepted.socket.valid()) {
-      add(std::move(accepted.socket));
+      add(std::move(accepted.socket), listener);
     } else if (accepted.error == EAGAIN || accepted.error == EWOULDBLOCK) {
       return;
     } else if (accepted.error == EMFILE || accepted.error == ENFILE || accepted.error == ENOBUFS ||
@@ -100,7 +115,7 @@ void ServerCore::accept_from(Listener& listener) {
   }
 }
 
-void ServerCore::add(Descriptor socket) {
+void ServerCore::add(Descriptor socket, const Listener& listener) {
   const ServerLimits& limits = settings.limits;
   ++counts.accepted;
   auto peer = std::make_shared<const Peer>(peer_of(socket.get()));
@@ -109,8 +124,9 @@ void ServerCore::add(Descriptor socket) {
     ++counts.turned_away;
     return;
   }
-  auto connection =
-      std::make_shared<Connection>(*this, socket_transport(std::move(socket)), std::move(peer));
+  auto transport = listener.tls ? accept_tls(std::move(socket), listener.tls)
+                                : socket_transport(std::move(socket));
+  auto connection = std::make_shared<Connection>(*this, std::move(transport), std::move(peer));
   connections_.emplace(connection.get(), connection);
   const std::size_t of_peer = ++per_peer_[connection->peer().address];
   counts.connections = connections_.size();
@@ -202,6 +218,8 @@ HttpServer::HttpServer(EventLoop& loop, ServerSettings settings, OnRequest on_re
 HttpServer::~HttpServer() = default;
 
 Result<Url> HttpServer::listen(const ListenAt& at) { return core_->listen(at); }
+
+Result<void> HttpServer::reload_certificates() { return core_->reload_certificates(); }
 
 void HttpServer::stop(Duration grace, EventLoop::Task stopped) {
   core_->stop(grace, std::move(stopped));

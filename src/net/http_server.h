@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -23,6 +24,7 @@
 #include "net/answer.h"
 #include "net/event_loop.h"
 #include "net/message.h"
+#include "net/tls.h"
 #include "net/url.h"
 
 namespace tutti::net {
@@ -51,8 +53,9 @@ struct ServerSettings {
 };
 
 struct ListenAt {
-  std::string address;        ///< "127.0.0.1:7070", port 0 for any; "unix:/run/tutti.sock".
-  mode_t socket_mode = 0600;  ///< Of a unix socket: who may connect.
+  std::string address;          ///< "127.0.0.1:7070", port 0 for any; "unix:/run/tutti.sock".
+  mode_t socket_mode = 0600;    ///< Of a unix socket: who may connect.
+  std::optional<TlsFiles> tls;  ///< https, where set.
 };
 
 class ServerCore;
@@ -70,6 +73,10 @@ class HttpServer {
 
   /// Starts to take connections there, and says where that is, with the port that it got.
   Result<Url> listen(const ListenAt& at);
+
+  /// Reads the files of all https addresses anew; connections that are open keep what they have.
+  /// After an error nothing has changed.
+  Result<void> reload_certificates();
 
   /// Takes no more connections or requests, finishes those that have come, closes streams, and
   /// calls `stopped` when all are closed, at the latest after `grace`.

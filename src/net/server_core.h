@@ -21,6 +21,7 @@ class ServerCore {
   ~ServerCore();
 
   Result<Url> listen(const ListenAt& at);
+  Result<void> reload_certificates();
   void stop(Duration grace, EventLoop::Task stopped);
   void remove(const Connection& connection);
   /// Writes `stream` together with others that were pushed to, or at once.
@@ -40,7 +41,7 @@ class ServerCore {
   struct Listener;
 
   void accept_from(Listener& listener);
-  void add(Descriptor socket);
+  void add(Descriptor socket, const Listener& listener);
   void look_at_deadlines();
   void write_streams();
   void close_all();
