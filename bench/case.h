@@ -29,6 +29,7 @@ std::span<const Case> place_cases();
 /// Benchmarks that time their own steps and report more than a mean.
 void register_gangs();
 void register_memory();
+void register_net();
 void register_place();
 void register_sim();
 void register_store();

@@ -69,6 +69,7 @@ int measure_all(int argc, char** argv) {
   }
   register_memory();  // First, because it reports the most that the process ever held.
   register_gangs();
+  register_net();
   register_place();
   register_sim();
   register_store();

@@ -107,6 +107,12 @@ OpenStream Answer::stream(Response head) {
   return OpenStream(std::move(state));
 }
 
+Duplex Answer::upgrade(std::string_view protocol, const Headers& headers) {
+  settle();
+  const auto connection = connection_.lock();
+  return connection ? connection->upgrade(number_, protocol, headers) : Duplex();
+}
+
 bool Answer::gone() const { return connection_.expired(); }
 
 }  // namespace tutti::net

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "net/duplex.h"
 #include "net/message.h"
 
 namespace tutti::net {
@@ -72,6 +73,11 @@ class Answer {
   void send(Response response);
   /// Sends status and headers and leaves the body open.
   OpenStream stream(Response head);
+
+  /// Answers 101 and hands the connection over. Where the client did not ask for `protocol` (in the
+  /// headers Connection and Upgrade), or asked behind other requests, it is refused with 426 and
+  /// what is returned is not open.
+  Duplex upgrade(std::string_view protocol, const Headers& headers = {});
 
   /// Has the client gone, so that nobody will see an answer?
   bool gone() const;

@@ -61,7 +61,7 @@ void Connection::turn_away(const Refusal& refusal) {
 
 void Connection::on_ready() {
   const auto self = shared_from_this();
-  if (closed_ || (!shaken_ && !shake_hands())) return;
+  if (closed_ || !transport_ || (!shaken_ && !shake_hands())) return;
   busy_ = true;
   read_some();
   busy_ = false;
@@ -166,6 +166,9 @@ void Connection::dispatch() {
   forget_request();
   request.peer = peer_;
   slot.head = request.method == "HEAD";
+  if (slot.chunks && slots_.empty() && request.headers.lists("Connection", "upgrade")) {
+    slot.upgrade = request.headers.find("Upgrade").value_or("");
+  }
   slots_.push_back(std::move(slot));
   ++core_.counts.requests;
   core_.on_request(std::move(request),
@@ -188,7 +191,7 @@ void Connection::refuse(const Refusal& refusal) {
 
 void Connection::on_end_of_input() {
   ended_ = true;
-  if (streaming()) return close(Gone::left);
+  if (undecided()) return close(Gone::left);
   forget_request();
   input_ = std::string();
   closing_ = true;
@@ -217,6 +220,35 @@ OpenStream Connection::open_stream(std::uint64_t number, Response head) {
   mine.stream = state;
   advance();
   return OpenStream(std::move(state));
+}
+
+Duplex Connection::upgrade(std::uint64_t number, std::string_view protocol,
+                           const Headers& headers) {
+  if (closed_) return {};
+  if (!Headers{{"Upgrade", slot(number).upgrade}}.lists("Upgrade", protocol)) {
+    Response refusal =
+        error_response(426, "upgrade_required", fmt::format("ask for Upgrade: {}", protocol));
+    refusal.headers.add("Upgrade", protocol);
+    answer(number, std::move(refusal));
+    return {};
+  }
+  Response head{.status = 101, .headers = headers};
+  head.headers.add("Connection", "Upgrade").add("Upgrade", protocol);
+  outbox_.add(head_text(head, core_.date()) + "\r\n");
+  slots_.clear();
+  link_ = std::make_shared<DuplexLink>(core_.loop, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->close(Gone::left);
+  });
+  Duplex duplex(link_);
+  advance();
+  return duplex;
+}
+
+void Connection::hand_over() {
+  phase_ = Phase::none;
+  deadline_ = Instant::max();
+  watch_ = Watch();
+  link_->attach(std::move(transport_), std::move(outbox_), std::move(input_));
 }
 
 void Connection::flush_slots() {
@@ -286,19 +318,20 @@ void Connection::cut_off() {
 // --- Going on -----------------------------------------------------------------------------------
 
 bool Connection::may_take() const {
-  return !closed_ && !closing_ && !streaming() && slots_.size() < core_.settings.limits.pipelined &&
-         outbox_.bytes() < unwritten_at_most;
+  return !closed_ && !closing_ && !link_ && !undecided() &&
+         slots_.size() < core_.settings.limits.pipelined && outbox_.bytes() < unwritten_at_most;
 }
 
 bool Connection::may_read() const {
-  if (closed_ || ended_) return false;
+  if (closed_ || ended_ || link_) return false;
   if (draining_ || may_take()) return true;
-  return streaming() && (closing_ || input_.size() < held_behind_stream);
+  return undecided() && (closing_ || input_.size() < held_behind_stream);
 }
 
 void Connection::advance() {
-  if (busy_ || closed_) return;
+  if (busy_ || closed_ || (link_ && !transport_)) return;
   const auto self = shared_from_this();
+  if (link_) return hand_over();
   busy_ = true;
   for (;;) {
     flush_slots();
@@ -309,6 +342,7 @@ void Connection::advance() {
   }
   busy_ = false;
   if (closed_) return;
+  if (link_) return hand_over();
   if (closing_ && slots_.empty() && outbox_.empty()) {
     if (ended_) return close(Gone::left);
     if (!std::exchange(draining_, true)) transport_->end_writing();
@@ -395,6 +429,7 @@ void Connection::on_deadline() {
 }
 
 void Connection::finish_up() {
+  if (link_) return;  // Both ends agree on their end by themselves, within the grace.
   if (slots_.empty() && outbox_.empty()) return close(Gone::stopping);
   closing_ = true;
   forget_request();
@@ -418,6 +453,9 @@ void Connection::close(Gone why) {
   }
   slots_.clear();
   transport_.reset();
+  if (link_) {
+    link_->close(fail(Code::io, why == Gone::stopping ? "the server stops" : "it was closed"));
+  }
   core_.remove(*this);
 }
 

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "net/duplex_link.h"
 #include "net/http_server.h"
 #include "net/parser.h"
 #include "net/server_core.h"
@@ -48,6 +49,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void answer(std::uint64_t number, Response response);
   OpenStream open_stream(std::uint64_t number, Response head);
+  Duplex upgrade(std::uint64_t number, std::string_view protocol, const Headers& headers);
   /// Writes what was pushed to the stream of the first slot.
   void advance();
   void cut_off();
@@ -79,6 +81,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::shared_ptr<StreamState> stream;
     bool head = false;       ///< Of a HEAD request: no body.
     bool chunks = false;     ///< HTTP/1.1.
+    std::string upgrade;     ///< The protocols that the client wants to change to.
     bool interim = false;    ///< "100 Continue", which answers nothing.
     bool head_sent = false;  ///< Of a stream.
   };
@@ -95,6 +98,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void on_end_of_input();
 
   Slot& slot(std::uint64_t number);
+  void hand_over();
   void flush_slots();
   void send_whole(Slot& slot, bool last);
   bool send_stream(Slot& slot, bool last);
@@ -109,9 +113,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool streaming() const {
     return !slots_.empty() && slots_.back().stream && !slots_.back().stream->ended;
   }
+  /// Does it hang on the last request how the bytes behind it are to be read?
+  bool undecided() const {
+    return streaming() || (!slots_.empty() && !slots_.back().upgrade.empty());
+  }
 
   ServerCore& core_;
   std::unique_ptr<Transport> transport_;
+  std::shared_ptr<DuplexLink>
+      link_;  ///< Once the connection was handed over; it has the transport.
   std::shared_ptr<const Peer> peer_;
   Watch watch_;
   std::optional<RequestParser> parser_;  ///< While a request is on its way.

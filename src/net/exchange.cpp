@@ -81,6 +81,21 @@ void ClientCore::drop(const std::string& server, const Transport* transport) {
   if (of_server.empty()) kept_.erase(server);
 }
 
+Duplex ClientCore::hand_over(std::unique_ptr<Transport> transport, std::string read) {
+  const auto released = [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self) std::erase_if(self->links_, [](const auto& link) { return link->closed(); });
+  };
+  links_.push_back(std::make_shared<DuplexLink>(loop, released));
+  links_.back()->attach(std::move(transport), {}, std::move(read));
+  return Duplex(links_.back());
+}
+
+ClientCore::~ClientCore() {
+  for (const auto& link : std::exchange(links_, {}))
+    link->close(fail(Code::io, "the client is gone"));
+}
+
 // --- Getting a connection -----------------------------------------------------------------------
 
 Exchange::Exchange(std::shared_ptr<ClientCore> core, ClientRequest request, ExchangeOutcome outcome)
@@ -267,7 +282,7 @@ bool Exchange::take(std::string_view bytes) {
 void Exchange::on_head() {
   head_seen_ = true;
   response_ = std::move(parser_->head());
-  if (outcome_.done) return;
+  if (outcome_.collected()) return;
   if (outcome_.follower.head) outcome_.follower.head(response_);
   if (finished_) return;
   deadline_ = Timer();
@@ -278,7 +293,7 @@ void Exchange::on_head() {
 
 void Exchange::take_body(std::string_view piece) {
   if (finished_) return;
-  if (!outcome_.done) {
+  if (!outcome_.collected()) {
     if (request_.silence != Duration::max()) {
       wait(request_.silence, fmt::format("nothing came for {} s", request_.silence.in_seconds()));
     }
@@ -349,8 +364,16 @@ void Exchange::wait(Duration time, std::string what) {
 // --- The end ------------------------------------------------------------------------------------
 
 void Exchange::succeed() {
-  const bool keep = parser_->keep_alive() && input_.empty() && outbox_.empty();
   watch_ = Watch();
+  const bool changed = response_.status == 101;
+  if (changed && outcome_.upgraded) {
+    const auto self = shared_from_this();
+    Duplex duplex = core_->hand_over(std::move(transport_), std::move(input_));
+    auto upgraded = std::move(outcome_.upgraded);
+    cancel();
+    return upgraded(std::move(duplex));
+  }
+  const bool keep = parser_->keep_alive() && input_.empty() && outbox_.empty() && !changed;
   if (keep) core_->keep(request_.url, std::move(transport_));
   finish(std::move(response_));
 }
@@ -368,6 +391,10 @@ void Exchange::finish(Result<Response> result) {
   connecting_ = Descriptor();
   // Moved, because the call, and with it this object's callbacks, may go while one of them runs.
   if (auto done = std::move(outcome_.done)) return done(std::move(result));
+  if (auto upgraded = std::move(outcome_.upgraded)) {
+    if (!result) return upgraded(tutti::fail(std::move(result).error()));
+    return upgraded(tutti::fail(not_upgraded(*result)));
+  }
   auto end = std::move(outcome_.follower.end);
   if (!end) return;
   if (result) {
@@ -375,6 +402,14 @@ void Exchange::finish(Result<Response> result) {
   } else {
     end(tutti::fail(std::move(result).error()));
   }
+}
+
+Error Exchange::not_upgraded(const Response& answer) const {
+  constexpr std::size_t shown = 500;
+  return {.code = Code::conflict,
+          .what = fmt::format("the server answered {} {}: {}", answer.status,
+                              reason_phrase(answer.status), answer.body.substr(0, shown)),
+          .where = request_.url.text()};
 }
 
 void Exchange::cancel() {

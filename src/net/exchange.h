@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "net/duplex_link.h"
 #include "net/http_client.h"
 #include "net/parser.h"
 #include "net/transport.h"
@@ -27,8 +28,15 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
   Result<TlsSettings> tls();
 
   /// A connection that is still open, or null.
+  ~ClientCore();
+  ClientCore(const ClientCore&) = delete;
+  ClientCore& operator=(const ClientCore&) = delete;
+
   std::unique_ptr<Transport> take(const Url& url);
   void keep(const Url& url, std::unique_ptr<Transport> transport);
+
+  /// Hands a connection over, with what was read behind the answer.
+  Duplex hand_over(std::unique_ptr<Transport> transport, std::string read);
 
   EventLoop& loop;
   const ClientSettings settings;
@@ -45,12 +53,16 @@ class ClientCore : public std::enable_shared_from_this<ClientCore> {
 
   std::map<std::string, std::deque<Kept>> kept_;
   TlsSettings tls_;
+  std::vector<std::shared_ptr<DuplexLink>> links_;  ///< Connections that were handed over.
 };
 
 /// What becomes of a response.
 struct ExchangeOutcome {
-  HttpClient::Done done;          ///< Collects it,
-  HttpClient::Follower follower;  ///< or, without `done`, hands it on.
+  bool collected() const { return done || upgraded; }
+
+  HttpClient::Done done;
+  HttpClient::Upgraded upgraded;
+  HttpClient::Follower follower;  ///< Where neither of these is set.
 };
 
 class Exchange : public std::enable_shared_from_this<Exchange> {
@@ -85,6 +97,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void fail_with(Error error);
   void finish(Result<Response> result);
   Error lost(const std::string& error) const;
+  Error not_upgraded(const Response& answer) const;
   std::string request_text() const;
 
   std::shared_ptr<ClientCore> core_;

@@ -29,6 +29,11 @@ Call HttpClient::follow(ClientRequest request, Follower follower) {
   return begin(std::move(request), {.done = nullptr, .follower = std::move(follower)});
 }
 
+Call HttpClient::upgrade(ClientRequest request, std::string_view protocol, Upgraded done) {
+  request.headers.add("Connection", "Upgrade").add("Upgrade", protocol);
+  return begin(std::move(request), {.upgraded = std::move(done)});
+}
+
 Call HttpClient::begin(ClientRequest request, ExchangeOutcome outcome) {
   auto exchange = std::make_shared<Exchange>(core_, std::move(request), std::move(outcome));
   core_->loop.post([weak = std::weak_ptr(exchange)] {

@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "net/duplex.h"
 #include "net/event_loop.h"
 #include "net/message.h"
 #include "net/tls.h"
@@ -70,6 +71,8 @@ class HttpClient {
     std::move_only_function<void(Result<void>)> end;
   };
 
+  using Upgraded = std::move_only_function<void(Result<Duplex>)>;
+
   explicit HttpClient(EventLoop& loop, ClientSettings settings = {});
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
@@ -79,6 +82,9 @@ class HttpClient {
   Call send(ClientRequest request, Done done);
   /// The response as it comes.
   Call follow(ClientRequest request, Follower follower);
+  /// Asks to change to `protocol`, and hands the connection over when the server agrees (101);
+  /// any other answer is an error with what it says. The Duplex lives as long as this client.
+  Call upgrade(ClientRequest request, std::string_view protocol, Upgraded done);
 
  private:
   Call begin(ClientRequest request, ExchangeOutcome outcome);

@@ -176,7 +176,7 @@ TEST(FetchTest, AnEarlyRefusalIsReadAllTheSame) {
 
 /// A client and its loop on the test's own thread.
 struct LoopClient {
-  explicit LoopClient(ClientSettings settings = {}) : client(loop, settings) {}
+  explicit LoopClient(ClientSettings settings = {}) : client(loop, std::move(settings)) {}
 
   std::string get(const ClientRequest& request) {
     std::string out;

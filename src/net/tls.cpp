@@ -196,6 +196,7 @@ Result<void> load_identity(SSL_CTX* settings, const std::string& certificate,
   return {};
 }
 
+// NOLINTNEXTLINE(readability-function-size): the parameters are OpenSSL's.
 int choose_protocol(SSL*, const unsigned char** out, unsigned char* out_size,
                     const unsigned char* offered, unsigned offered_size, void*) {
   static constexpr unsigned char ours[] = "\x08http/1.1";

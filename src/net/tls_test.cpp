@@ -133,7 +133,7 @@ TEST_F(TlsTest, AClientMayHaveToShowACertificateOfItsOwn) {
   std::optional<std::string> subject;
   ListenAt at = listen_with(server_);
   at.tls->client_ca = authority_.certificate_file;
-  const auto answer = [&](Request request, Answer answer) {
+  const auto answer = [&](const Request& request, Answer answer) {
     subject = request.peer->certificate;
     answer.send({});
   };
@@ -208,7 +208,7 @@ TEST_F(TlsTest, WhoDoesNotSpeakTlsIsClosed) {
 
 TEST_F(TlsTest, StreamsAreCutShortVisibly) {
   std::optional<OpenStream> stream;
-  TestServer server([&](Request, Answer answer) { stream = answer.stream({}); },
+  TestServer server([&](const Request&, Answer answer) { stream = answer.stream({}); },
                     {.coalesce = Duration{}}, listen_with(server_));
   EventLoop loop;
   HttpClient client(loop, trusting(authority_));
