@@ -98,8 +98,8 @@ TEST(RequestParserTest, TargetsOfAllKinds) {
   for (const std::string_view bad :
        {"GET * HTTP/1.1", "GET jobs HTTP/1.1", "CONNECT host:80 HTTP/1.1", "GET /%zz HTTP/1.1",
         "GET /a%0 HTTP/1.1", "GET /%00 HTTP/1.1", "GET /?a=%x HTTP/1.1", "GET unix:///x HTTP/1.1",
-        "GET  / HTTP/1.1", "GET /a b HTTP/1.1", "GET /", "GET / HTTP/1.1 ", "G(T / HTTP/1.1",
-        "/ HTTP/1.1", " GET / HTTP/1.1"}) {
+        "GET  / HTTP/1.1", "GET / HTTP", "GET / HTTP/1.", "GET", "GET /a b HTTP/1.1", "GET /",
+        "GET / HTTP/1.1 ", "G(T / HTTP/1.1", "/ HTTP/1.1", " GET / HTTP/1.1"}) {
     EXPECT_THAT(read(std::string(bad) + "\r\nHost: h\r\n\r\n"),
                 testing::AnyOf(testing::StartsWith("400 "), testing::StartsWith("505 ")))
         << bad;
@@ -170,6 +170,8 @@ TEST(RequestParserTest, OddChunksAreRefused) {
            "3 x\r\nabc\r\n",
            "3;a=\"\n\"\r\nabc\r\n0\r\n\r\n",
            "3;\r\nabc\r\n",
+           "3;a=\"\r\nabc\r\n",
+           "0;a=\"\r\n\"\r\n\r\n",
            "10000000000000000\r\n",
            "0\r\nX : a\r\n\r\n",
            "0\r\nContent-Length: 3\r\n\r\n",

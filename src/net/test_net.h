@@ -75,8 +75,10 @@ class TestServer {
  public:
   explicit TestServer(HttpServer::OnRequest on_request, ServerSettings settings = {},
                       const ListenAt& at = {.address = "127.0.0.1:0"}) {
-    server = std::make_unique<HttpServer>(thread.loop, settings, std::move(on_request));
-    auto got = thread.call([&] { return server->listen(at); });
+    auto got = thread.call([&] {
+      server = std::make_unique<HttpServer>(thread.loop, settings, std::move(on_request));
+      return server->listen(at);
+    });
     EXPECT_TRUE(got.has_value()) << got.error().text();
     if (got) url = *got;
   }

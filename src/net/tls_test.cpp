@@ -133,18 +133,18 @@ TEST_F(TlsTest, AClientMayHaveToShowACertificateOfItsOwn) {
   std::optional<std::string> subject;
   ListenAt at = listen_with(server_);
   at.tls->client_ca = authority_.certificate_file;
-  const auto answer = [&](const Request& request, Answer answer) {
+  const auto note_subject = [&](const Request& request, Answer answer) {
     subject = request.peer->certificate;
     answer.send({});
   };
   ClientSettings settings = trusting(authority_);
   {
-    const TestServer server(answer, {}, at);
+    const TestServer server(note_subject, {}, at);
     EXPECT_EQ(fetched(server.url, settings), "200 ");
     EXPECT_EQ(subject, "");
   }
   at.tls->client_required = true;
-  const TestServer server(answer, {}, at);
+  const TestServer server(note_subject, {}, at);
   EXPECT_THAT(fetched(server.url, settings), HasSubstr("error:"));
   settings.tls.certificate = client.certificate_file;
   settings.tls.key = client.key_file;

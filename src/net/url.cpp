@@ -139,7 +139,8 @@ std::string Url::server() const {
 
 std::string Url::text() const {
   if (scheme != Scheme::unix_socket) return server() + (target == "/" ? "" : target);
-  return target == "/" ? server() : "http+unix://" + percent_encode(socket) + target;
+  const bool plain = is_plain(socket) && socket.find('#') == std::string::npos;
+  return target == "/" && plain ? server() : "http+unix://" + percent_encode(socket) + target;
 }
 
 std::string Url::host_header() const {

@@ -54,6 +54,7 @@ TEST(UrlTest, UnixSocketsAreWrittenInTwoWays) {
   EXPECT_EQ(encoded->target, "/jobs?x=1");
   EXPECT_EQ(encoded->text(), "http+unix://%2Frun%2Fa%20b/jobs?x=1");
   EXPECT_EQ(plain->with_target("/jobs").text(), "http+unix://%2Frun%2Ftutti.sock/jobs");
+  EXPECT_EQ(encoded->with_target("/").text(), "http+unix://%2Frun%2Fa%20b/");
 }
 
 TEST(UrlTest, BadOnesSayWhatIsWrong) {
