@@ -2,6 +2,10 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -129,6 +133,42 @@ TEST(EventLoopTest, AWatchThatWantsNothingOrIsDroppedIsSilent) {
   const Timer end = loop.after(Duration::milliseconds(20), [&] { loop.stop(); });
   loop.run();
   EXPECT_EQ(came, 1);
+}
+
+TEST(EventLoopTest, ProcessesSignalsAndOtherLoopsCanBeWatched) {
+  EventLoop loop;
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGUSR2);
+  ASSERT_EQ(::pthread_sigmask(SIG_BLOCK, &set, nullptr), 0);
+  const Descriptor signals(::signalfd(-1, &set, SFD_CLOEXEC));
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(7);
+  const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
+  const Descriptor epoll(::epoll_create1(EPOLL_CLOEXEC));
+  const Pipe pipe;
+  epoll_event event{.events = EPOLLIN, .data = {}};
+  ASSERT_EQ(::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, pipe.reading.get(), &event), 0);
+  std::vector<Watch> watches(3);
+  const int descriptors[] = {signals.get(), process.get(), epoll.get()};
+  std::size_t came = 0;
+  for (std::size_t at = 0; at < watches.size(); ++at) {
+    auto watch = loop.watch(descriptors[at], [&, at] {
+      watches[at].want(/*readable=*/false, /*writable=*/false);
+      if (++came == watches.size()) loop.stop();
+    });
+    ASSERT_TRUE(watch.has_value()) << watch.error().text();
+    watches[at] = *std::move(watch);
+    watches[at].want(/*readable=*/true, /*writable=*/false);
+  }
+  ASSERT_EQ(::write(pipe.writing.get(), "a", 1), 1);
+  ::pthread_kill(::pthread_self(), SIGUSR2);
+  loop.run();
+  EXPECT_EQ(came, 3);
+  signalfd_siginfo got{};
+  EXPECT_EQ(::read(signals.get(), &got, sizeof got), static_cast<ssize_t>(sizeof got));
+  EXPECT_EQ(::waitpid(child, nullptr, 0), child);
+  ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 
 TEST(EventLoopTest, WhatCannotBeWatchedIsAnError) {
