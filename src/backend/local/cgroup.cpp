@@ -73,7 +73,7 @@ Result<void> Cgroup::set(const char* file, const std::string& text) const {
 
 Result<void> Cgroup::add(pid_t pid) const { return set("cgroup.procs", std::to_string(pid)); }
 
-void Cgroup::kill() const { static_cast<void>(set("cgroup.kill", "1")); }
+void Cgroup::kill() const { disregard(set("cgroup.kill", "1")); }
 
 std::vector<pid_t> Cgroup::processes() const {
   std::vector<pid_t> out;

@@ -19,6 +19,7 @@
 #include "backend/local/stopping.h"
 #include "backend/local/task_folder.h"
 #include "backend/local/task_process.h"
+#include "backend/local/terminal.h"
 
 namespace tutti {
 namespace {
@@ -27,21 +28,29 @@ namespace {
 constexpr int pipe_bytes = 256 * 1024;
 constexpr std::size_t piece_bytes = std::size_t{64} * 1024;
 
-/// A pipe that the task writes to, and the file that takes it.
+/// What the task writes to, a pipe or a terminal, and the file that takes it.
 struct Output {
   Descriptor pipe;
   OutputFile file;
+  Terminal* terminal = nullptr;
+
+  /// For who looks at it.
+  bool waits() const { return terminal != nullptr && terminal->is_behind(); }
 
   /// Takes what is there, at most a few pieces so that others get their turn. Closes the pipe
   /// behind its last writer. False where nothing was there.
   bool take() {
     std::array<char, piece_bytes> piece;  // NOLINT: filled by read.
     for (int turn = 0; turn < 8 && pipe.valid(); ++turn) {
+      if (waits()) return false;
       const ssize_t got =
           uninterrupted([&] { return ::read(pipe.get(), piece.data(), piece.size()); });
-      if (got < 0) return turn > 0;
-      if (got == 0) pipe.close();
-      file.append({piece.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))});
+      if (got < 0 && errno != EIO) return turn > 0;
+      if (got <= 0) pipe.close();  // EIO is the end of a terminal.
+      const std::string_view bytes(piece.data(),
+                                   static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+      file.append(bytes);
+      if (terminal != nullptr) terminal->show(bytes);
     }
     return pipe.valid();
   }
@@ -86,6 +95,7 @@ class Keeper {
   const StepHook& before_;
   LaunchOrder order_;
   Descriptor signals_;
+  std::optional<Terminal> terminal_;
   std::vector<Output> outputs_;
   TaskProcess task_;
   std::optional<Cgroup> cgroup_;
@@ -137,14 +147,15 @@ Result<void> Keeper::start(const std::string& boot, const std::string& mark) {
   const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!nothing.valid()) return fail(system_error("/dev/null", "open it", errno));
   const OutputOrder& to = order_.output;
-  const bool apart = !to.errors.empty() && to.errors != to.output;
+  const bool apart = !order_.terminal && !to.errors.empty() && to.errors != to.output;
   const Descriptor output = TRY(open_output(to.output));
   const Descriptor errors = apart ? TRY(open_output(to.errors)) : Descriptor();
+  TaskProcess::Streams streams{.input = nothing.get(),
+                               .output = output.get(),
+                               .errors = apart ? errors.get() : output.get()};
+  if (terminal_) streams.input = streams.output = streams.errors = terminal_->task_end();
   step("fork");
-  task_ = TRY(TaskProcess::make(order_, mark,
-                                {.input = nothing.get(),
-                                 .output = output.get(),
-                                 .errors = apart ? errors.get() : output.get()}));
+  task_ = TRY(TaskProcess::make(order_, mark, streams));
   tree_gone_ = false;
   if (order_.cgroup) {
     cgroup_ = TRY(Cgroup::make(*order_.cgroup, folder_.name()));
@@ -167,7 +178,7 @@ Result<void> Keeper::start(const std::string& boot, const std::string& mark) {
 }
 
 /// A pipe whose bytes go to the file at `path`, or to the usual place; returns its end for the
-/// task.
+/// task. Or a terminal, whose end for the task is its own.
 Result<Descriptor> Keeper::open_output(const std::string& path) {
   const bool usual = path.empty();
   OutputFile file =
@@ -175,6 +186,11 @@ Result<Descriptor> Keeper::open_output(const std::string& path) {
                             .bytes_max = order_.output.bytes_max,
                             .user = usual ? std::nullopt : order_.user,
                             .mode = usual ? mode_t{0600} : 0666 & ~order_.umask}));
+  if (order_.terminal) {
+    terminal_ = TRY(Terminal::open(*order_.terminal, order_.user, folder_.files()));
+    outputs_.push_back({TRY(terminal_->output()), std::move(file), &*terminal_});
+    return Descriptor();
+  }
   Pipe pipe = TRY(make_pipe());
   ::fcntl(pipe.read.get(), F_SETFL, O_NONBLOCK);
   ::fcntl(pipe.read.get(), F_SETPIPE_SZ, pipe_bytes);
@@ -202,6 +218,7 @@ void Keeper::watch() {
     reap();
     take_signals();
     for (Output& output : outputs_) output.take();
+    if (terminal_) terminal_->serve();
     keep_time();
   }
 }
@@ -210,8 +227,11 @@ void Keeper::wait_for_something() {
   std::vector<pollfd> wanted{{.fd = signals_.get(), .events = POLLIN, .revents = 0},
                              {.fd = task_.outcome_fd(), .events = POLLIN, .revents = 0}};
   for (const Output& output : outputs_) {
-    wanted.push_back({.fd = output.pipe.get(), .events = POLLIN, .revents = 0});
+    if (!output.waits()) {
+      wanted.push_back({.fd = output.pipe.get(), .events = POLLIN, .revents = 0});
+    }
   }
+  if (terminal_) terminal_->add_wanted(wanted);
   Instant until = stopping_.next();
   if (!stopping_.begun() && !status_ && order_.time_max) {
     until = std::min(until, released_at_ + *order_.time_max);
@@ -225,6 +245,8 @@ void Keeper::wait_for_something() {
     const std::int64_t us = std::clamp<std::int64_t>((until - steady_time()).us, 0, 3'600'000'000);
     timeout_ms = static_cast<int>((us + 999) / 1000);
   }
+  if (terminal_ && terminal_->is_behind())
+    timeout_ms = timeout_ms < 0 ? 1000 : std::min(timeout_ms, 1000);
   ::poll(wanted.data(), wanted.size(), timeout_ms);
 }
 
@@ -233,7 +255,9 @@ void Keeper::take_outcome() {
   if (!released_ || task_.outcome_fd() < 0) return;
   pollfd known{.fd = task_.outcome_fd(), .events = POLLIN, .revents = 0};
   if (::poll(&known, 1, 0) != 1) return;
-  if (const std::optional<Error> failed = task_.outcome()) return refuse(*failed);
+  const std::optional<Error> failed = task_.outcome();
+  if (terminal_) terminal_->begin();  // The task has it now, or nobody.
+  if (failed) return refuse(*failed);
   end_.began = true;
   step("started");
   // On a full disk nobody hears of the start before the end.
@@ -272,7 +296,8 @@ void Keeper::keep_time() {
     if (due->to_all) {
       signal_descendants(::getpid(), due->number);
       if (due->number == SIGKILL && cgroup_) cgroup_->kill();
-      // What is suspended would never hear of it.
+      // Who sits at a terminal is deaf to SIGTERM, and who is suspended to all.
+      if (due->number == SIGTERM && terminal_) signal_descendants(::getpid(), SIGHUP);
       if (due->number == SIGTERM) signal_descendants(::getpid(), SIGCONT);
     } else if (!status_) {
       ::kill(task_.pid(), due->number);
@@ -286,12 +311,16 @@ void Keeper::finish() {
   take_outcome();
   for (Output& output : outputs_) {
     // All of the task is gone, so what is there is all; somebody else may still hold the other end.
-    for (int turn = 0; turn < 4 && output.take(); ++turn) continue;
+    for (int turn = 0; turn < 4; ++turn) {
+      if (terminal_) terminal_->flush();
+      if (!output.take()) break;
+    }
     output.file.finish();
     end_.output_bytes += output.file.bytes();
     end_.dropped_bytes += output.file.dropped();
     end_.rotated_bytes += output.file.rotated();
   }
+  if (terminal_) terminal_->flush();
   say_how_it_ended();
   if (cgroup_) cgroup_->remove();
   step("end");

@@ -228,6 +228,13 @@ Result<CgroupOrder> decode_cgroup(Reader& r) {
                      .processes = TRY(r.optional_integer("processes", 1))};
 }
 
+Result<TerminalOrder> decode_terminal(Reader& r) {
+  const std::int64_t rows = TRY(r.required_integer("rows", 0, UINT16_MAX));
+  const std::int64_t columns = TRY(r.required_integer("columns", 0, UINT16_MAX));
+  return TerminalOrder{.rows = static_cast<std::uint16_t>(rows),
+                       .columns = static_cast<std::uint16_t>(columns)};
+}
+
 Result<std::optional<Duration>> decode_span(Reader& r, std::string_view name) {
   const std::optional<std::int64_t> us = TRY(r.optional_integer(name, 0));
   if (!us) return std::nullopt;
@@ -244,6 +251,7 @@ Result<LaunchOrder> decode_launch_order(Reader& r) {
   order.output = {.output = TRY(r.required_text("output")),
                   .errors = TRY(r.required_text("errors")),
                   .bytes_max = TRY(r.required_integer("output_bytes_max", 2))};
+  order.terminal = TRY(r.optional_object("terminal", decode_terminal));
   order.stop.checkpoint_signal = static_cast<int>(TRY(r.required_integer("checkpoint_signal")));
   order.stop.checkpoint_grace = {TRY(r.required_integer("checkpoint_grace_us", 0))};
   order.stop.term_grace = {TRY(r.required_integer("term_grace_us", 0))};
@@ -271,6 +279,10 @@ std::string encode(const LaunchOrder& order) {
   json.member("directory", order.directory);
   json.member("output", order.output.output).member("errors", order.output.errors);
   json.member("output_bytes_max", order.output.bytes_max);
+  if (order.terminal) {
+    json.key("terminal").begin_object().member("rows", order.terminal->rows);
+    json.member("columns", order.terminal->columns).end_object();
+  }
   json.member("checkpoint_signal", order.stop.checkpoint_signal);
   json.member("checkpoint_grace_us", order.stop.checkpoint_grace.us);
   json.member("term_grace_us", order.stop.term_grace.us);

@@ -56,11 +56,19 @@ struct OutputOrder {
   friend bool operator==(const OutputOrder&, const OutputOrder&) = default;
 };
 
+/// The size of a terminal, in characters.
+struct TerminalOrder {
+  std::uint16_t rows = 24;
+  std::uint16_t columns = 80;
+  friend bool operator==(const TerminalOrder&, const TerminalOrder&) = default;
+};
+
 struct LaunchOrder {
   std::vector<std::string> arguments;    ///< The first is a path, or looked for in PATH.
   std::vector<std::string> environment;  ///< "NAME=value", and nothing besides these.
   std::string directory = "/";           ///< Where it starts.
   OutputOrder output;
+  std::optional<TerminalOrder> terminal;  ///< It has one for all of its streams (terminal.h).
   StopSteps stop;
   std::optional<Duration> time_max;  ///< Then it is stopped.
   /// How long the processes that the first one leaves behind may go on; none: as long as they like.

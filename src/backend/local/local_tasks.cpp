@@ -196,6 +196,10 @@ Result<void> LocalTasks::forget(const AttemptId& id) {
   return {};
 }
 
+Result<TerminalView> LocalTasks::view(const AttemptId& id) const {
+  return TerminalView::open(TRY(folder_.open_inner(to_string(id))));
+}
+
 std::string LocalTasks::folder_of(const AttemptId& id) const {
   return folder_.path_of(to_string(id));
 }

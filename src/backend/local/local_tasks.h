@@ -26,6 +26,7 @@
 #include "backend/local/launch_order.h"
 #include "backend/local/spawn.h"
 #include "backend/local/task_folder.h"
+#include "backend/local/terminal.h"
 
 namespace tutti {
 
@@ -88,6 +89,8 @@ class LocalTasks {
   /// Removes its folder, with what it wrote there. REQUIRES: it has ended, or was refused; and no
   /// order about it, or an older attempt of its task, can still come.
   Result<void> forget(const AttemptId& id);
+  /// The terminal of an attempt that runs and has one.
+  Result<TerminalView> view(const AttemptId& id) const;
   /// Where it lies.
   std::string folder_of(const AttemptId& id) const;
 

@@ -4,6 +4,7 @@
 #include <grp.h>
 #include <linux/close_range.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -109,7 +110,8 @@ class Child {
   bool take_streams() {
     const bool taken = ::dup2(streams_.input, 0) == 0 && ::dup2(streams_.output, 1) == 1 &&
                        ::dup2(streams_.errors, 2) == 2;
-    return taken && ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) == 0;
+    if (!taken || (order_.terminal && ::ioctl(0, TIOCSCTTY, 0) != 0)) return false;
+    return ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) == 0;
   }
 
   bool set_limits() {
