@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <span>
 
 #include "backend/local/system.h"
@@ -141,6 +142,23 @@ std::string_view search_path(const LaunchOrder& order) {
 }
 
 }  // namespace
+
+LaunchOrder order_of(const LaunchSpec& spec) {
+  LaunchOrder order;
+  order.arguments = spec.command;
+  if (!spec.directory.empty()) order.directory = spec.directory;
+  order.output.output = spec.output;
+  if (spec.stop_signal == "TERM") {
+    order.stop.term_grace = spec.grace;
+    return order;
+  }
+  for (int number = 1; number < NSIG; ++number) {
+    const char* const name = ::sigabbrev_np(number);
+    if (name != nullptr && spec.stop_signal == name) order.stop.checkpoint_signal = number;
+  }
+  order.stop.checkpoint_grace = spec.grace;
+  return order;
+}
 
 std::optional<int> limit_number(std::string_view name) {
   const auto* const found = std::ranges::find(limit_names, name, &LimitName::name);

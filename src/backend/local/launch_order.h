@@ -17,6 +17,7 @@
 #include "backend/local/cgroup.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "model/launch.h"
 
 namespace tutti {
 
@@ -83,6 +84,11 @@ struct LaunchOrder {
   std::string barred;  ///< A folder that is none of its concern (shield.h); empty: none.
   friend bool operator==(const LaunchOrder&, const LaunchOrder&) = default;
 };
+
+/// What the job itself says: command, directory, output, and how to stop it. A stop signal other
+/// than TERM is one for a checkpoint, and SIGTERM follows it. Who, with which variables, on which
+/// cards and within which limits is left to say.
+LaunchOrder order_of(const LaunchSpec& spec);
 
 /// What is wrong with it, as far as that can be seen before it starts: who, where, which program.
 Result<void> check(const LaunchOrder& order);

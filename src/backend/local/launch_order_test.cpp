@@ -41,6 +41,24 @@ TEST(LaunchOrderTest, TextHoldsAllOfIt) {
   }
 }
 
+TEST(LaunchOrderTest, AJobSaysWhatItRunsAndHowItIsStopped) {
+  LaunchSpec spec{.command = {"train", "x"}, .directory = "/d", .output = "/o"};
+  const LaunchOrder plain = order_of(spec);
+  EXPECT_EQ(plain.arguments, spec.command);
+  EXPECT_EQ(plain.directory, "/d");
+  EXPECT_EQ(plain.output.output, "/o");
+  EXPECT_EQ(plain.stop.checkpoint_signal, 0);
+  EXPECT_EQ(plain.stop.term_grace, spec.grace);
+  spec.directory.clear();
+  spec.stop_signal = "USR2";
+  spec.grace = Duration::seconds(77);
+  const LaunchOrder saves = order_of(spec);
+  EXPECT_EQ(saves.directory, "/");
+  EXPECT_EQ(saves.stop.checkpoint_signal, SIGUSR2);
+  EXPECT_EQ(saves.stop.checkpoint_grace, Duration::seconds(77));
+  EXPECT_EQ(saves.stop.term_grace, StopSteps{}.term_grace);
+}
+
 TEST(LaunchOrderTest, ProgramsAreFound) {
   const TempFolder folder;
   LaunchOrder order = shell("true");

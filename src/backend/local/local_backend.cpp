@@ -5,6 +5,21 @@
 namespace tutti {
 namespace {
 
+/// The world's word for how it ended; that it was to end, the engine knows itself.
+ExitCause cause_of(const TaskEnd& end) {
+  switch (end.cause) {
+    case EndCause::out_of_memory:
+      return ExitCause::out_of_memory;
+    case EndCause::keeper_killed:
+    case EndCause::machine_restarted:
+      return ExitCause::lost;
+    case EndCause::ended:
+      return end.signal != 0 ? ExitCause::signalled : ExitCause::exited;
+    default:  // It was told to end, and what it returned then may have been 0.
+      return ExitCause::signalled;
+  }
+}
+
 Event event_of(TaskReport report) {
   const TaskId& task = report.id.task;
   switch (report.kind) {
@@ -15,7 +30,7 @@ Event event_of(TaskReport report) {
     case TaskReport::Kind::ended:
       break;
   }
-  return TaskExited{task, report.id.attempt, report.end.exit_code};
+  return TaskExited{task, report.id.attempt, report.end.exit_code, cause_of(report.end)};
 }
 
 }  // namespace
