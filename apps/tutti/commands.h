@@ -20,6 +20,9 @@ void declare_chaos(CLI::App& sim, Run& run);
 void declare_scenario(CLI::App& sim, Run& run);
 void declare_config(CLI::App& app, Run& run);
 void declare_catalog(CLI::App& app, Run& run);
+void declare_serve(CLI::App& app, Run& run);
+void declare_submit(CLI::App& app, Run& run);
+void declare_jobs(CLI::App& app, Run& run);
 /// Describes the commands that `app` has when it runs.
 void declare_completion(CLI::App& app, Run& run);
 

@@ -23,6 +23,9 @@ void declare(CLI::App& app, tutti::Run& run) {
                                         std::string(tutti::commit()) + ")");
   app.set_help_flag("-h,--help", "Explain");
   app.require_subcommand(1);
+  tutti::declare_serve(app, run);
+  tutti::declare_submit(app, run);
+  tutti::declare_jobs(app, run);
   tutti::declare_sim(app, run);
   tutti::declare_config(app, run);
   tutti::declare_catalog(app, run);

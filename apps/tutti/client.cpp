@@ -1,0 +1,134 @@
+#include "tutti/client.h"
+
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <utility>
+
+#include "format/json.h"
+#include "net/event_loop.h"
+#include "net/http_client.h"
+
+namespace tutti {
+namespace {
+
+constexpr std::string_view system_socket = "/run/tutti/tutti.sock";
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string user_socket() {
+  const std::string folder = variable("XDG_RUNTIME_DIR");
+  return folder.empty() ? "" : folder + "/tutti/tutti.sock";
+}
+
+bool is_socket(const std::string& path) {
+  struct stat status{};
+  return !path.empty() && ::stat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
+}
+
+std::string text_of(const Value* object, std::string_view field) {
+  const Value* const value = object == nullptr ? nullptr : object->find(field);
+  return value != nullptr && value->is(Kind::text) ? std::string(value->text_value()) : "";
+}
+
+/// The refusal that an answer holds.
+Error refusal(const net::Response& response, const std::string& url) {
+  const auto body = parse_json(response.body);
+  const Value* const error = body ? body->find("error") : nullptr;
+  Error out{Code::conflict, text_of(error, "message"), text_of(error, "where"),
+            text_of(error, "hint")};
+  if (out.what.empty()) {
+    out.what = fmt::format("the server answers {} {}", response.status,
+                           net::reason_phrase(response.status));
+    out.where = url;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string usual_socket() {
+  const std::string own = user_socket();
+  return ::geteuid() == 0 || own.empty() ? std::string(system_socket) : own;
+}
+
+Result<Client> Client::find(const std::string& address) {
+  std::string where = address.empty() ? variable("TUTTI_SERVER") : address;
+  if (where.empty()) {
+    const std::string own = user_socket();
+    if (is_socket(own)) {
+      where = "unix://" + own;
+    } else if (is_socket(std::string(system_socket))) {
+      where = "unix://" + std::string(system_socket);
+    } else {
+      return fail(Code::not_found, "no server found; start one: tutti serve",
+                  "--server or TUTTI_SERVER names one that is elsewhere");
+    }
+  }
+  return Client(TRY(net::Url::parse(where)), variable("TUTTI_TOKEN"));
+}
+
+Result<std::string> Client::ask(std::string method, const std::string& target, std::string body,
+                                std::string_view type) const {
+  net::ClientRequest request{.method = std::move(method),
+                             .url = server_.with_target(target),
+                             .headers = {{"Content-Type", type}},
+                             .body = std::move(body)};
+  if (!token_.empty()) request.headers.add("Authorization", "Bearer " + token_);
+  const std::string url = request.url.text();
+  net::Response response = TRY(net::fetch(std::move(request)));
+  if (response.status / 100 != 2) return fail(refusal(response, url));
+  return std::move(response.body);
+}
+
+Result<std::string> Client::get(const std::string& target) const {
+  return ask("GET", target, {}, "application/json");
+}
+
+Result<std::string> Client::post(const std::string& target, std::string body,
+                                 std::string_view type) const {
+  return ask("POST", target, std::move(body), type);
+}
+
+Result<void> Client::follow(const std::string& target,
+                            const std::function<Result<void>(std::string_view)>& piece) const {
+  net::EventLoop loop;
+  net::HttpClient client(loop);
+  net::ClientRequest request{.url = server_.with_target(target)};
+  if (!token_.empty()) request.headers.add("Authorization", "Bearer " + token_);
+  const std::string url = request.url.text();
+  Result<void> outcome;
+  net::Response head;
+  net::HttpClient::Follower follower;
+  follower.head = [&](const net::Response& response) { head = response; };
+  follower.body = [&](std::string_view text) {
+    if (head.status / 100 != 2) {
+      head.body += text;
+      return;
+    }
+    if (outcome) outcome = piece(text);
+    if (!outcome) loop.stop();
+  };
+  follower.end = [&](Result<void> end) {
+    if (outcome) outcome = std::move(end);
+    loop.stop();
+  };
+  const net::Call call = client.follow(std::move(request), std::move(follower));
+  loop.run();
+  if (outcome && head.status / 100 != 2) return fail(refusal(head, url));
+  return outcome;
+}
+
+void declare_server(CLI::App& app, std::string& address) {
+  app.add_option("--server", address, "http, https or unix URL; else TUTTI_SERVER, else the socket")
+      ->type_name("URL")
+      ->take_last();
+}
+
+}  // namespace tutti

@@ -1,0 +1,49 @@
+/// Speaks to a server, for the commands that need one.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "format/value.h"
+#include "net/url.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tutti {
+
+class Client {
+ public:
+  /// The server at `address`; where that is empty, the one that TUTTI_SERVER names, else the user's
+  /// own, else the machine's. What an error says is for people.
+  static Result<Client> find(const std::string& address);
+
+  /// What it answers, as JSON; a refusal is the error that it is.
+  Result<std::string> get(const std::string& target) const;
+  Result<std::string> post(const std::string& target, std::string body = {},
+                           std::string_view type = "application/json") const;
+  /// The same bit by bit, as it comes.
+  Result<void> follow(const std::string& target,
+                      const std::function<Result<void>(std::string_view)>& piece) const;
+
+ private:
+  Client(net::Url server, std::string token)
+      : server_(std::move(server)), token_(std::move(token)) {}
+  Result<std::string> ask(std::string method, const std::string& target, std::string body,
+                          std::string_view type) const;
+
+  net::Url server_;
+  std::string token_;
+};
+
+/// Where the server of a user listens who did not say where: root's is the machine's.
+std::string usual_socket();
+
+/// `--server URL`.
+void declare_server(CLI::App& app, std::string& address);
+
+}  // namespace tutti

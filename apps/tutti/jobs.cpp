@@ -1,0 +1,260 @@
+/// tutti jobs, job, explain, logs, cancel, hold, release, nodes: what a server knows, and what
+/// becomes of a job.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "format/json.h"
+#include "format/text.h"
+#include "net/url.h"
+#include "tutti/client.h"
+#include "tutti/commands.h"
+#include "tutti/terminal.h"
+
+namespace tutti {
+namespace {
+
+struct Options {
+  std::string server;
+  std::string id;
+  std::string state;
+  std::string user;
+  std::string queue;
+  std::string limit;
+  std::string task;
+  bool all = false;
+  bool follow = false;
+  bool json = false;
+};
+
+std::string text_of(const Value& object, std::string_view field) {
+  const Value* const value = object.find(field);
+  if (value == nullptr || value->is(Kind::null)) return "-";
+  if (value->is(Kind::integer)) return std::to_string(value->integer_value());
+  return std::string(value->text_value());
+}
+
+/// "2026-11-30 12:00:05", without fractions.
+std::string time_of(const Value& object, std::string_view field) {
+  std::string text = text_of(object, field);
+  if (text.size() < 19) return text;
+  text.resize(19);
+  text[10] = ' ';
+  return text;
+}
+
+std::string table_of(const std::vector<Value>& pages) {
+  Table table({"id", "name", "user", "state", "tasks", "submitted", "started", "where", "reason"});
+  for (const Value& page : pages) {
+    for (const Value& job : page.find("jobs")->items()) {
+      const auto nodes = job.find("nodes")->items();
+      std::string where = nodes.empty() ? "-" : std::string(nodes.front().text_value());
+      if (nodes.size() > 1) where += fmt::format(" and {} more", nodes.size() - 1);
+      table.add({text_of(job, "id"), text_of(job, "name"), text_of(job, "user"),
+                 text_of(job, "state"), text_of(job, "tasks"), time_of(job, "submitted"),
+                 time_of(job, "started"), where, text_of(job, "reason")});
+    }
+  }
+  return table.rows() == 0 ? "no jobs\n" : table.text();
+}
+
+std::string list_target(const Options& options, const std::string& cursor) {
+  std::string target = "/api/v1/jobs?limit=" + (options.all ? "1000" : options.limit);
+  const auto add = [&](std::string_view name, const std::string& value) {
+    if (!value.empty()) target += fmt::format("&{}={}", name, net::percent_encode(value));
+  };
+  add("state", options.state);
+  add("user", options.user);
+  add("queue", options.queue);
+  add("cursor", cursor);
+  return target;
+}
+
+/// All pages that were asked for as one.
+std::string joined(const std::vector<Value>& pages) {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object().key("jobs").begin_list();
+  for (const Value& page : pages) {
+    for (const Value& job : page.find("jobs")->items()) json.value(job);
+  }
+  json.end_list().key("next").value(*pages.back().find("next")).end_object();
+  return out + "\n";
+}
+
+Result<void> list(const Options& options) {
+  const Client client = TRY(Client::find(options.server));
+  std::vector<Value> pages;
+  std::string cursor;
+  do {
+    pages.push_back(TRY(parse_json(TRY(client.get(list_target(options, cursor))))));
+    const Value* const next = pages.back().find("next");
+    cursor = next->is(Kind::text) ? std::string(next->text_value()) : std::string();
+  } while (options.all && !cursor.empty());
+  if (options.json) return print(joined(pages));
+  TRY(print(table_of(pages)));
+  if (!cursor.empty()) TRY(print("there are more; --all shows them\n"));
+  return {};
+}
+
+std::string path_of(const Options& options, std::string_view rest) {
+  return "/api/v1/jobs/" + net::percent_encode(options.id) + std::string(rest);
+}
+
+/// Every field of an object on a line of its own.
+std::string fields_of(const Value& object) {
+  std::string out;
+  for (const Value::Member& member : object.members()) {
+    const std::string value = member.value.is(Kind::text) ? std::string(member.value.text_value())
+                                                          : to_json(member.value);
+    if (!value.empty()) out += fmt::format("{:12}{}\n", member.key, value);
+  }
+  return out;
+}
+
+Result<void> show(const Options& options) {
+  const Client client = TRY(Client::find(options.server));
+  const std::string answer = TRY(client.get(path_of(options, "")));
+  if (options.json) return print(answer + "\n");
+  return print(fields_of(TRY(parse_json(answer))));
+}
+
+Result<void> explain_job(const Options& options) {
+  const Client client = TRY(Client::find(options.server));
+  const std::string answer = TRY(client.get(path_of(options, "/explanation")));
+  if (options.json) return print(answer + "\n");
+  const Value explanation = TRY(parse_json(answer));
+  return print(explanation.find("text")->text_value());
+}
+
+Result<void> change(const Options& options, std::string_view verb) {
+  const Client client = TRY(Client::find(options.server));
+  const std::string answer = TRY(client.post(path_of(options, fmt::format(":{}", verb))));
+  if (options.json) return print(answer + "\n");
+  const Value job = TRY(parse_json(answer));
+  return print(fmt::format("job {} is {}{}\n", options.id, text_of(job, "state"),
+                           text_of(job, "reason").empty() ? "" : ": " + text_of(job, "reason")));
+}
+
+Result<void> logs(const Options& options) {
+  const Client client = TRY(Client::find(options.server));
+  std::string target = path_of(options, "/output?task=" + options.task);
+  if (options.follow) target += "&follow=true";
+  return client.follow(target, [](std::string_view piece) { return print(piece); });
+}
+
+Result<void> nodes(const Options& options) {
+  const Client client = TRY(Client::find(options.server));
+  const std::string answer = TRY(client.get("/api/v1/nodes"));
+  if (options.json) return print(answer + "\n");
+  const Value all = TRY(parse_json(answer));
+  Table table({"node", "state", "cores free", "of", "devices free", "of"});
+  for (const Value& node : all.find("nodes")->items()) {
+    const Value* const cpu = node.find("resources")->find("cpu");
+    const auto cores = [&](std::string_view field) {
+      return cpu == nullptr
+                 ? "-"
+                 : fmt::format("{:g}",
+                               static_cast<double>(cpu->find(field)->integer_value()) / 1000);
+    };
+    std::size_t unused = 0;
+    const auto devices = node.find("devices")->items();
+    for (const Value& device : devices) {
+      unused += device.find("used_permille")->integer_value() == 0 ? 1 : 0;
+    }
+    const bool present = node.find("present")->boolean_value();
+    const bool cordoned = node.find("cordoned")->boolean_value();
+    table.add({text_of(node, "name"),
+               !present   ? "lost"
+               : cordoned ? "cordoned"
+                          : "ready",
+               cores("free"), cores("capacity"), std::to_string(unused),
+               std::to_string(devices.size())});
+  }
+  return print(table.text());
+}
+
+using Do = Result<void> (*)(const Options& options);
+
+/// A command: its name and what it is for.
+struct Verb {
+  std::string name;
+  std::string what;
+};
+
+CLI::App* declare_one(CLI::App& app, Run& run, const Verb& verb,
+                      const std::shared_ptr<Options>& options, const Do act) {
+  CLI::App* command = app.add_subcommand(verb.name, verb.what);
+  declare_server(*command, options->server);
+  command->callback([options, act, &run] {
+    run = [options, act] {
+      const Result<void> done = act(*options);
+      return done ? 0 : complain(done.error());
+    };
+  });
+  return command;
+}
+
+/// A command about one job.
+void declare_job(CLI::App& app, Run& run, const Verb& verb, const Do act) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = declare_one(app, run, verb, options, act);
+  command->add_option("ID", options->id, "Of the job")->required()->type_name("");
+  command->add_flag("--json", options->json, "Print the server's answer");
+  command->footer("Example:\n  tutti " + verb.name + " 17");
+}
+
+void declare_list(CLI::App& app, Run& run) {
+  auto options = std::make_shared<Options>();
+  options->limit = "100";
+  CLI::App* jobs = declare_one(app, run, {"jobs", "List jobs, the newest first"}, options, list);
+  const auto option = [&](const std::string& name, std::string& to, const std::string& what,
+                          const std::string& type) {
+    jobs->add_option(name, to, what)->type_name(type)->take_last();
+  };
+  option("--state", options->state, "pending running succeeded failed cancelled held", "STATE");
+  option("--user", options->user, "Of this user", "USER");
+  option("--queue", options->queue, "In this queue", "QUEUE");
+  option("--limit", options->limit, "At most so many, up to 1000", "N");
+  jobs->add_flag("--all", options->all, "All of them");
+  jobs->add_flag("--json", options->json, "Print the server's answer");
+  jobs->footer("Examples:\n  tutti jobs\n  tutti jobs --state pending --all");
+}
+
+void declare_logs(CLI::App& app, Run& run) {
+  auto options = std::make_shared<Options>();
+  options->task = "0";
+  CLI::App* output = declare_one(app, run, {"logs", "Print what a job printed"}, options, logs);
+  output->add_option("ID", options->id, "Of the job")->required()->type_name("");
+  output->add_option("--task", options->task, "Which of its tasks; else the first")
+      ->type_name("N")
+      ->take_last();
+  output->add_flag("-f,--follow", options->follow, "Go on until it ends");
+  output->footer("Examples:\n  tutti logs 17\n  tutti logs -f 17");
+}
+
+}  // namespace
+
+void declare_jobs(CLI::App& app, Run& run) {
+  declare_list(app, run);
+  declare_job(app, run, {"job", "Show one job"}, show);
+  declare_job(app, run, {"explain", "Say why a job waits, and what would make it start"},
+              explain_job);
+  declare_job(app, run, {"cancel", "Give a job up; what runs of it is stopped"},
+              [](const Options& given) { return change(given, "cancel"); });
+  declare_job(app, run, {"hold", "Let nothing more of a job start"},
+              [](const Options& given) { return change(given, "hold"); });
+  declare_job(app, run, {"release", "Let a held job start"},
+              [](const Options& given) { return change(given, "release"); });
+  declare_logs(app, run);
+  auto fleet = std::make_shared<Options>();
+  CLI::App* all_nodes =
+      declare_one(app, run, {"nodes", "List nodes, and what is free"}, fleet, nodes);
+  all_nodes->add_flag("--json", fleet->json, "Print the server's answer");
+  all_nodes->footer("Example:\n  tutti nodes");
+}
+
+}  // namespace tutti

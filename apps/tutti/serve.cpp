@@ -1,0 +1,306 @@
+/// tutti serve: joins the engine, its journal, this machine's tasks and the API.
+#include <fmt/core.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/access.h"
+#include "api/engine_thread.h"
+#include "api/job_routes.h"
+#include "api/node_routes.h"
+#include "api/server.h"
+#include "backend/local/job_order.h"
+#include "backend/local/local_backend.h"
+#include "backend/local/output_reader.h"
+#include "backend/local/this_machine.h"
+#include "net/event_loop.h"
+#include "sim/files.h"
+#include "store/journal_file.h"
+#include "store/restore.h"
+#include "store/secret_folder.h"
+#include "tutti/client.h"
+#include "tutti/commands.h"
+#include "tutti/terminal.h"
+
+namespace tutti {
+namespace {
+
+/// For requests that are on their way when the server is told to end.
+constexpr Duration grace = Duration::seconds(2);
+
+constexpr Duration between_tidying = Duration::seconds(600);
+
+struct Options {
+  std::string data;
+  std::string listen = "127.0.0.1:7070";
+  std::string ready_file;
+  std::vector<std::string> devices;
+  std::string policy = "default";
+};
+
+/// Where the state of a server lies who was not told: XDG, or the system's place for root.
+std::string usual_data() {
+  if (::geteuid() == 0) return "/var/lib/tutti";
+  const char* const state = std::getenv("XDG_STATE_HOME");
+  if (state != nullptr && state[0] == '/') return std::string(state) + "/tutti";
+  const char* const home = std::getenv("HOME");
+  return std::string(home == nullptr ? "" : home) + "/.local/state/tutti";
+}
+
+Instant now() {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return {std::chrono::duration_cast<std::chrono::microseconds>(since).count()};
+}
+
+/// What lives from the start of a server to its end, in the order in which it must.
+class Service {
+ public:
+  static Result<int> run(const Options& options);
+
+ private:
+  explicit Service(const Options& options, std::string data)
+      : options_(options), data_(std::move(data)) {}
+
+  Result<void> open();
+  Result<void> resume();
+  Result<void> start();
+  Result<void> listen();
+  Result<int> run_until(const sigset_t& ends);
+  void publish(const Happening& happening);
+  void tidy_up();
+  void declare_routes();
+  Result<void> write_ready(const std::string& url, const std::string& socket) const;
+
+  const Options& options_;
+  std::string data_;
+  Catalog catalog_;
+  std::optional<RecipeFactory> factory_;
+  std::optional<Access> access_;
+  std::unique_ptr<JournalFile> journal_;
+  std::optional<SecretFolder> secrets_;
+  std::optional<LocalTasks> tasks_;
+  std::optional<LocalBackend> backend_;
+  std::optional<Engine> engine_;
+  NodeSpec machine_;
+  JobTable jobs_;
+  net::EventLoop loop_;
+  std::optional<EngineThread> thread_;
+  std::optional<JobRoutes> job_routes_;
+  std::optional<NodeRoutes> node_routes_;
+  std::optional<Server> server_;
+  net::Timer tidying_;
+  std::optional<Error> failure_;
+};
+
+Result<void> make_folder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) {
+    return fail(Error{Code::io, "cannot make the data folder: " + error.message(), path,
+                      "--data FOLDER names another one"});
+  }
+  if (::chmod(path.c_str(), 0700) == 0) return {};
+  return fail(Error{Code::io, "cannot close the data folder to others", path, {}});
+}
+
+Result<void> Service::open() {
+  TRY(make_folder(data_));
+  // The lock of the journal comes first: nothing is touched that another server has.
+  journal_ = TRY(JournalFile::open(data_ + "/journal.db"));
+  catalog_ = TRY(Catalog::builtin());
+  factory_.emplace(TRY(load_policy(options_.policy)));
+  access_.emplace(TRY(admin_token(data_)), ::geteuid());
+  secrets_.emplace(TRY(SecretFolder::open(data_ + "/environments")));
+  machine_ = TRY(this_machine(options_.devices, &catalog_));
+  tasks_.emplace(TRY(LocalTasks::open({.folder = data_ + "/tasks"})));
+  backend_.emplace(*tasks_,
+                   JobOrders([this](std::string_view name) { return secrets_->get(name); }, data_));
+  return {};
+}
+
+/// State and what readers are shown, from the journal.
+Result<void> Service::resume() {
+  class Tee final : public Follower {
+   public:
+    explicit Tee(JobTable& jobs) : jobs_(jobs) {}
+    void happened(JournalRow row, const Event& event, const State& state) override {
+      one_.happened(row, event, state);
+      for (const Happening& each : one_.take()) jobs_.apply(each);
+    }
+
+   private:
+    JobTable& jobs_;
+    Happenings one_;
+  } tee(jobs_);
+  State state = TRY(restore(*journal_, &tee));
+  engine_.emplace(*journal_, *backend_, *factory_);
+  engine_->resume(std::move(state), journal_->rows());
+  engine_->reconcile();
+  return {};
+}
+
+Result<void> Service::start() {
+  EngineThread::Ports ports;
+  ports.engine = &*engine_;
+  ports.post = [this](EngineThread::Work work) { loop_.post(std::move(work)); };
+  ports.publish = [this](const std::vector<Happening>& happened) {
+    for (const Happening& each : happened) publish(each);
+  };
+  ports.reports_ready = backend_->wake_fd();
+  ports.take_reports = [this] { return backend_->take_events(); };
+  ports.keep_reports = [this](std::span<const Event> events) { backend_->acknowledge(events); };
+  ports.clock = now;
+  ports.failed = [this](const Error& error) {
+    failure_ = error;
+    loop_.stop();
+  };
+  thread_.emplace(std::move(ports));
+  thread_->send({NodeReported{machine_}}, [](const EngineThread::Answers&) {});
+  tidy_up();
+  return {};
+}
+
+void Service::publish(const Happening& happening) {
+  jobs_.apply(happening);
+  for (const TaskMove& move : happening.moves) {
+    // A job that is over needs its variables no more.
+    if (ended(move.phase) && ended(jobs_.find(move.task.job)->state)) {
+      secrets_->remove(std::to_string(move.task.job.value()));
+    }
+  }
+}
+
+/// Now and then removes what ended long ago, on the thread that the tasks belong to.
+void Service::tidy_up() {
+  thread_->ask([this](const State&) -> EngineThread::Work {
+    backend_->forget_old(now());
+    return [] {};
+  });
+  tidying_ = loop_.after(between_tidying, [this] { tidy_up(); });
+}
+
+void Service::declare_routes() {
+  server_.emplace(loop_, *access_);
+  JobRoutes::Ports ports;
+  ports.loop = &loop_;
+  ports.engine = &*thread_;
+  ports.jobs = &jobs_;
+  ports.catalog = &catalog_;
+  ports.factory = &*factory_;
+  ports.keep_environment = [this](std::string_view name, std::string_view variables) {
+    return secrets_->put(name, variables);
+  };
+  ports.open_output = [this](const TaskId& task, std::uint32_t attempt) {
+    auto reader = std::make_shared<OutputReader>(tasks_->folder_of({task, attempt}) + "/" +
+                                                 TaskFolder::output_name);
+    return [reader] { return reader->next(); };
+  };
+  if (::geteuid() != 0) ports.only_user = user_name(::geteuid());
+  job_routes_.emplace(std::move(ports));
+  job_routes_->declare(server_->router());
+  node_routes_.emplace(*thread_);
+  node_routes_->declare(server_->router());
+}
+
+Result<void> Service::listen() {
+  const std::string socket = options_.data.empty() ? usual_socket() : data_ + "/tutti.sock";
+  const mode_t mode = ::geteuid() == 0 ? 0666 : 0600;
+  const net::Url local =
+      TRY(server_->http().listen({.address = "unix:" + socket, .socket_mode = mode}));
+  const net::Url url = TRY(server_->http().listen({.address = options_.listen}));
+  TRY(write_ready(url.server(), local.server()));
+  std::size_t devices = machine_.devices.size();
+  return print(
+      fmt::format("tutti serves {} ({} cores, {}) at {} and {}\n"
+                  "submit a job:  tutti submit --name hello -- echo hello\n"
+                  "its data:      {}\n",
+                  machine_.name, machine_.capacity.front().amount / 1000,
+                  counted(devices, "device"), url.server(), local.server(), data_));
+}
+
+/// Whole or not at all: who waits for the file reads it at once.
+Result<void> Service::write_ready(const std::string& url, const std::string& socket) const {
+  if (options_.ready_file.empty()) return {};
+  return write_file(options_.ready_file, url + "\n" + socket + "\n");
+}
+
+Result<int> Service::run(const Options& options) {
+  // Blocked before there are threads, so that none is interrupted.
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGTERM);
+  sigaddset(&ends, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+  const std::string data =
+      options.data.empty() ? usual_data()
+                           : std::filesystem::absolute(options.data).lexically_normal().string();
+  Service service(options, data);
+  TRY(service.open());
+  TRY(service.resume());
+  TRY(service.start());
+  service.declare_routes();
+  TRY(service.listen());
+  return service.run_until(ends);
+}
+
+/// Serves until one of the signals comes, or the journal fails.
+Result<int> Service::run_until(const sigset_t& ends) {
+  const int signals = ::signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+  net::Watch watch = TRY(loop_.watch(signals, [this, signals] {
+    signalfd_siginfo info{};
+    if (::read(signals, &info, sizeof info) <= 0) return;
+    server_->http().stop(grace, [this] { loop_.stop(); });
+  }));
+  watch.want(true, false);
+  loop_.run();
+  if (failure_) return fail(*failure_);
+  thread_.reset();  // What was sent is finished and durable.
+  return 0;
+}
+
+}  // namespace
+
+void declare_serve(CLI::App& app, Run& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* serve = app.add_subcommand("serve", "Run jobs on this machine, for whoever asks");
+  serve->add_option("--data", options->data, "Folder of all that it keeps")
+      ->type_name("FOLDER")
+      ->take_last();
+  serve->add_option("--listen", options->listen, "Address for HTTP; else 127.0.0.1:7070")
+      ->type_name("ADDRESS:PORT")
+      ->take_last();
+  serve->add_option("--ready-file", options->ready_file, "Written once it can be asked: its URLs")
+      ->type_name("FILE")
+      ->take_last();
+  serve
+      ->add_option("--fake-devices", options->devices,
+                   "Devices to act as if there were: "
+                   "8xA100-80G; may repeat")
+      ->type_name("DEVICES")
+      ->allow_extra_args(false);
+  serve->add_option("--policy", options->policy, "A built-in policy or a file")
+      ->type_name("NAME|FILE")
+      ->take_last();
+  serve->footer(
+      "Examples:\n"
+      "  tutti serve\n"
+      "  tutti serve --data /tmp/try --listen 127.0.0.1:0 --fake-devices 8xA100-80G");
+  serve->callback([options, &run] {
+    run = [options] {
+      const Result<int> done = Service::run(*options);
+      return done ? *done : complain(done.error());
+    };
+  });
+}
+
+}  // namespace tutti

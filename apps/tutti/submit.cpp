@@ -1,0 +1,156 @@
+/// tutti submit: jobs of a file, or a command.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "format/json.h"
+#include "net/url.h"
+#include "sim/files.h"
+#include "tutti/client.h"
+#include "tutti/commands.h"
+#include "tutti/terminal.h"
+
+namespace tutti {
+namespace {
+
+struct Options {
+  std::string server;
+  std::vector<std::string> words;
+  std::string name;
+  std::string queue;
+  std::string priority;
+  std::string gpus;
+  std::string cpu;
+  std::string memory;
+  std::string tasks;
+  std::string directory;
+  std::string output;
+  std::vector<std::string> variables;
+  bool held = false;
+  bool json = false;
+};
+
+/// One word that is called like a file of jobs; all else is a command.
+bool names_file(const std::vector<std::string>& words) {
+  if (words.size() != 1) return false;
+  const std::filesystem::path path(words.front());
+  constexpr std::array<std::string_view, 3> endings{".yaml", ".yml", ".json"};
+  return words.front() == "-" || std::ranges::find(endings, path.extension()) != endings.end();
+}
+
+std::string absolute(const std::string& path) {
+  return path.empty() ? path : std::filesystem::absolute(path).lexically_normal().string();
+}
+
+Result<std::string> job_of(const Options& options) {
+  std::string text;
+  JsonWriter json(text);
+  json.begin_object().key("job").begin_object();
+  const std::string program = std::filesystem::path(options.words.front()).filename();
+  json.member("name", options.name.empty() ? program : options.name);
+  // As in a file of jobs: what looks like a number is one.
+  const auto member = [&](std::string_view field, const std::string& value) {
+    if (value.empty()) return;
+    const auto number = Value::number(value);
+    number ? json.member(field, *number) : json.member(field, value);
+  };
+  if (!options.queue.empty()) json.member("queue", options.queue);
+  member("priority", options.priority);
+  member("tasks", options.tasks);
+  member("cpu", options.cpu.empty() ? "1" : options.cpu);
+  member("memory", options.memory);
+  member("gpus", options.gpus);
+  json.key("command").begin_list();
+  for (const std::string& word : options.words) json.value(word);
+  json.end_list();
+  json.member("directory", absolute(options.directory.empty() ? "." : options.directory));
+  if (!options.output.empty()) json.member("output", absolute(options.output));
+  if (options.held) json.member("held", true);
+  if (!options.variables.empty()) json.key("environment").begin_object();
+  for (const std::string& each : options.variables) {
+    const std::size_t equals = each.find('=');
+    if (equals == each.npos || equals == 0) {
+      return fail(Code::invalid, fmt::format("--export {}: no variable", each),
+                  "write: --export NAME=VALUE");
+    }
+    json.member(each.substr(0, equals), each.substr(equals + 1));
+  }
+  if (!options.variables.empty()) json.end_object();
+  json.end_object().end_object();
+  return text;
+}
+
+Result<std::string> send(const Options& options, const Client& client) {
+  if (!names_file(options.words)) {
+    return client.post("/api/v1/jobs", TRY(job_of(options)));
+  }
+  const std::string& path = options.words.front();
+  const std::string source = path == "-" ? "standard input" : path;
+  return client.post("/api/v1/jobs?source=" + net::percent_encode(source), TRY(read_file(path)),
+                     "application/yaml");
+}
+
+Result<void> submit(const Options& options) {
+  const Client client = TRY(Client::find(options.server));
+  const std::string answer = TRY(send(options, client));
+  if (options.json) return print(answer + "\n");
+  const Value ids = TRY(parse_json(answer));
+  std::string out;
+  for (const Value& id : ids.find("ids")->items()) {
+    out += fmt::format("job {} submitted\n", id.text_value());
+  }
+  return print(out);
+}
+
+}  // namespace
+
+void declare_submit(CLI::App& app, Run& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* submit_command =
+      app.add_subcommand("submit", "Submit a command, or the jobs of a file");
+  submit_command->add_option("WORDS", options->words, "A file of jobs, or a command behind --")
+      ->required()
+      ->type_name("...");
+  const auto option = [&](const std::string& name, std::string& to, const std::string& what,
+                          const std::string& type) {
+    submit_command->add_option(name, to, what)->type_name(type)->take_last();
+  };
+  option("--name", options->name, "Of the job; else the program's", "NAME");
+  option("--queue", options->queue, "Else default", "QUEUE");
+  option("--priority", options->priority, "Larger goes first", "N");
+  option("--gpus", options->gpus, "2, 0.5, or 8xA100-80G: of each task", "GPUS");
+  option("--cpu", options->cpu, "Cores of each task; else 1", "CORES");
+  option("--memory", options->memory, "Of each task: 16Gi", "BYTES");
+  option("--tasks", options->tasks, "Equal tasks that start together", "N");
+  option("--chdir", options->directory, "Where it starts; else here", "DIR");
+  option("--output", options->output, "A file for what it prints; else tutti logs shows it",
+         "FILE");
+  submit_command
+      ->add_option("--export", options->variables,
+                   "A variable of its environment; may "
+                   "repeat")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  submit_command->add_flag("--hold", options->held, "It waits for tutti release");
+  submit_command->add_flag("--json", options->json, "Print the server's answer");
+  declare_server(*submit_command, options->server);
+  submit_command->footer(
+      "Examples:\n"
+      "  tutti submit --gpus 2 --name train -- python3 train.py\n"
+      "  tutti submit jobs.yaml");
+  submit_command->callback([options, &run] {
+    run = [options] {
+      const Result<void> done = submit(*options);
+      return done ? 0 : complain(done.error());
+    };
+  });
+}
+
+}  // namespace tutti

@@ -1,0 +1,159 @@
+#include "api/engine_thread.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/check.h"
+
+namespace tutti {
+namespace {
+
+/// Events of one batch: beyond it, answers would wait longer for their companions than for the
+/// disk.
+constexpr std::size_t batch_events = 4096;
+
+}  // namespace
+
+EngineThread::EngineThread(Ports ports) : ports_(std::move(ports)) {
+  wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  CHECK(wake_ >= 0);
+  ports_.engine->follow(&happenings_);
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+EngineThread::~EngineThread() {
+  thread_.request_stop();
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(wake_, &one, sizeof one);
+  thread_.join();
+  ports_.engine->follow(nullptr);
+  ::close(wake_);
+}
+
+void EngineThread::send(std::vector<Event> events, Done done) {
+  put({.events = std::move(events), .done = std::move(done), .question = {}});
+}
+
+void EngineThread::ask(Question question) {
+  put({.events = {}, .done = {}, .question = std::move(question)});
+}
+
+void EngineThread::put(Letter letter) {
+  {
+    const std::scoped_lock lock(mutex_);
+    inbox_.push_back(std::move(letter));
+  }
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(wake_, &one, sizeof one);
+}
+
+void EngineThread::wait() const {
+  std::array<pollfd, 2> files{pollfd{.fd = wake_, .events = POLLIN, .revents = 0},
+                              pollfd{.fd = ports_.reports_ready, .events = POLLIN, .revents = 0}};
+  ::poll(files.data(), files.size(), -1);  // A negative descriptor is left out.
+  std::uint64_t count = 0;
+  [[maybe_unused]] const auto read = ::read(wake_, &count, sizeof count);
+}
+
+void EngineThread::run(const std::stop_token& stop) {
+  while (true) {
+    const bool last = stop.stop_requested();
+    std::vector<Letter> letters = next_letters();
+    const bool idle = letters.empty();
+    if (idle && last) return;
+    if (!turn(std::move(letters))) return;
+    if (idle) wait();
+  }
+}
+
+std::vector<EngineThread::Letter> EngineThread::next_letters() {
+  const std::scoped_lock lock(mutex_);
+  std::size_t events = 0;
+  auto end = inbox_.begin();
+  while (end != inbox_.end() && events < batch_events) events += (end++)->events.size();
+  std::vector<Letter> letters(std::move_iterator(inbox_.begin()), std::move_iterator(end));
+  inbox_.erase(inbox_.begin(), end);
+  return letters;
+}
+
+bool EngineThread::turn(std::vector<Letter> letters) {
+  Engine& engine = *ports_.engine;
+  std::vector<Event> inbox;
+  for (Letter& letter : letters) {
+    if (letter.question) ports_.post(letter.question(engine.state()));
+    if (turned_away(letter)) continue;
+    for (Event& event : letter.events) inbox.push_back(std::move(event));
+  }
+  const std::size_t sent = inbox.size();
+  if (ports_.take_reports) {
+    for (Event& event : ports_.take_reports()) inbox.push_back(std::move(event));
+  }
+  if (inbox.empty()) return true;
+  const Instant now = std::max(ports_.clock(), engine.state().now());
+  auto refused = engine.take(inbox, now);
+  if (!refused) return fail_with(refused.error());
+  const std::span reports = std::span<const Event>(inbox).subspan(sent);
+  if (!reports.empty() && ports_.keep_reports) ports_.keep_reports(reports);
+  publish();
+  answer(letters, *refused);
+  const auto plan = engine.decide(now);
+  if (!plan) return fail_with(plan.error());
+  publish();
+  return true;
+}
+
+/// All of a letter or nothing: what State refuses is not even journaled.
+bool EngineThread::turned_away(Letter& letter) {
+  const State& state = ports_.engine->state();
+  for (std::size_t at = 0; at < letter.events.size(); ++at) {
+    auto admitted = state.admissible(letter.events[at]);
+    if (admitted) continue;
+    Answers answers(letter.events.size(), fail(Code::conflict, std::string(refused_with_another)));
+    answers[at] = fail(std::move(admitted).error());
+    letter.events.clear();
+    if (!letter.done) return true;
+    ports_.post([done = std::move(letter.done), answers = std::move(answers)]() mutable {
+      done(std::move(answers));
+    });
+    return true;
+  }
+  return false;
+}
+
+void EngineThread::publish() {
+  std::vector<Happening> happened = happenings_.take();
+  if (happened.empty()) return;
+  // What is posted may run after this object is gone.
+  ports_.post([publish = ports_.publish, happened = std::move(happened)]() mutable {
+    publish(std::move(happened));
+  });
+}
+
+void EngineThread::answer(std::vector<Letter>& letters,
+                          const std::vector<Engine::Refused>& refused) {
+  std::size_t first = 0;
+  auto next = refused.begin();
+  for (Letter& letter : letters) {
+    Answers answers(letter.events.size());
+    for (; next != refused.end() && next->event < first + answers.size(); ++next) {
+      answers[next->event - first] = fail(next->why);
+    }
+    first += answers.size();
+    if (!letter.done) continue;
+    ports_.post([done = std::move(letter.done), answers = std::move(answers)]() mutable {
+      done(std::move(answers));
+    });
+  }
+}
+
+bool EngineThread::fail_with(const Error& error) {
+  ports_.post([failed = ports_.failed, error] { failed(error); });
+  return false;
+}
+
+}  // namespace tutti

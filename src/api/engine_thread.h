@@ -1,0 +1,89 @@
+/// The thread that owns the engine: drains what came in, makes it durable as one unit, applies it,
+/// answers, and then decides.
+///
+///   HTTP, on the readers' thread ── send ──► inbox ──► Engine::take ──► done, on the readers'
+///   thread backend's reports ────────────────────────┘         Engine::decide ──► the backend
+///
+/// While one batch waits for the disk the next one gathers, so that many clients share one wait.
+/// Nothing is shared with other threads but the inbox; what happened goes to them as values.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "api/happening.h"
+#include "base/result.h"
+#include "engine/engine.h"
+
+namespace tutti {
+
+class EngineThread {
+ public:
+  using Work = std::move_only_function<void()>;
+
+  /// What the thread needs from outside; all of it must outlive the thread.
+  struct Ports {
+    Engine* engine = nullptr;
+    /// Runs its argument on the readers' thread, in order. Called from any thread.
+    std::function<void(Work)> post;
+    /// On the readers' thread, in order: what happened, before it is answered.
+    std::function<void(std::vector<Happening>)> publish;
+    /// Reports of the backend: readable when there are some, and what they are. -1: it has none.
+    int reports_ready = -1;
+    std::function<std::vector<Event>()> take_reports;
+    /// These are durable.
+    std::function<void(std::span<const Event>)> keep_reports;
+    /// Microseconds since the epoch; may go back, which the thread evens out.
+    std::function<Instant()> clock;
+    /// The journal failed: no more can be promised, and the server must end. On that thread.
+    std::function<void(const Error&)> failed;
+  };
+
+  explicit EngineThread(Ports ports);
+  /// Finishes what was sent.
+  ~EngineThread();
+
+  /// What is said of an event that was fine, where one that came with it was not.
+  static constexpr std::string_view refused_with_another = "another one of them was refused";
+  /// What became of each event sent together: an error where it was refused.
+  using Answers = std::vector<Result<void>>;
+  using Done = std::move_only_function<void(Answers)>;
+  /// The events are durable, or refused, when `done` runs on the readers' thread. Where one of them
+  /// is not admissible, all are refused.
+  void send(std::vector<Event> events, Done done);
+
+  /// A question that needs State: `ask` runs between two turns on the engine's thread, and what it
+  /// returns on the readers'. For questions of milliseconds.
+  using Question = std::move_only_function<Work(const State&)>;
+  void ask(Question question);
+
+ private:
+  struct Letter {
+    std::vector<Event> events;
+    Done done;
+    Question question;
+  };
+  void put(Letter letter);
+  void run(const std::stop_token& stop);
+  std::vector<Letter> next_letters();
+  void wait() const;
+  bool turned_away(Letter& letter);
+  /// One turn; false when the journal failed.
+  bool turn(std::vector<Letter> letters);
+  void publish();
+  void answer(std::vector<Letter>& letters, const std::vector<Engine::Refused>& refused);
+  bool fail_with(const Error& error);
+
+  Ports ports_;
+  Happenings happenings_;
+  int wake_ = -1;  ///< An eventfd: somebody put something into the inbox.
+  std::mutex mutex_;
+  std::vector<Letter> inbox_;  ///< Guarded by mutex_.
+  std::jthread thread_;        ///< Last: it uses all of the above.
+};
+
+}  // namespace tutti

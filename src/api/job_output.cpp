@@ -1,0 +1,93 @@
+/// What a task printed, so far or for as long as it goes on.
+#include <charconv>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "api/job_routes.h"
+#include "dialect/workload.h"
+
+namespace tutti {
+namespace {
+
+constexpr Duration for_more = Duration::milliseconds(100);
+constexpr Duration for_the_reader = Duration::milliseconds(2);
+/// Bytes on their way to a reader: far fewer than what a stream is cut off for.
+constexpr std::size_t queued_most = 256 << 10U;
+
+std::optional<std::uint32_t> ordinal_of(const net::Request& request) {
+  const std::string_view text = request.query_value("task").value_or("0");
+  std::uint32_t ordinal = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ordinal);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return ordinal;
+}
+
+}  // namespace
+
+/// Somebody who reads along.
+struct JobRoutes::Reading {
+  net::OpenStream stream;
+  TaskId task;
+  std::uint32_t attempt = 0;
+  ReadOutput next;
+  net::Timer timer;
+};
+
+JobRoutes::Passed JobRoutes::pass_on(Reading& reading) const {
+  while (reading.stream.open()) {
+    if (reading.stream.queued() > queued_most) return Passed::some;
+    if (!reading.next) return Passed::all;
+    auto piece = reading.next();
+    if (!piece || piece->empty()) return Passed::all;
+    reading.stream.push(*std::move(piece));
+  }
+  return Passed::gone;
+}
+
+void JobRoutes::output(Call call) {
+  const JobRow* const row = job_of(call);
+  if (row == nullptr) return;
+  if (!call.may_touch(row->spec->user)) {
+    return call.refuse({Code::denied, "the output belongs to " + row->spec->user, {}, {}});
+  }
+  const auto ordinal = ordinal_of(call.request);
+  if (!ordinal || *ordinal >= row->tasks.size()) {
+    return call.refuse(
+        {Code::not_found,
+         "job " + call.parts[0] + " has tasks 0 to " + std::to_string(row->tasks.size() - 1),
+         {},
+         {}});
+  }
+  const std::string& file = role_of(*row->spec, *ordinal).launch.output;
+  if (!file.empty()) {
+    return call.refuse(
+        {Code::conflict, "job " + call.parts[0] + " prints into a file of its own", file, {}});
+  }
+  auto reading = std::make_shared<Reading>();
+  reading->task = {row->id, *ordinal};
+  const bool follow = call.request.query_value("follow").value_or("") == "true";
+  reading->stream = call.answer.stream(
+      {.status = 200, .headers = {{"Content-Type", "application/octet-stream"}}, .body = {}});
+  // The function owns itself while it waits for its timer, and ends with the reader.
+  auto look = std::make_shared<std::function<void()>>();
+  *look = [this, reading, follow, weak = std::weak_ptr(look)] {
+    const TaskRow& task = ports_.jobs->find(reading->task.job)->tasks[reading->task.ordinal];
+    // Looked at first: what an attempt printed is complete when it is said to have ended.
+    const bool over = !follow || ended(task.phase);
+    const std::uint32_t newest = task.attempt;
+    Passed passed = pass_on(*reading);
+    if (passed == Passed::all && reading->attempt != newest) {
+      reading->attempt = newest;
+      reading->next = ports_.open_output(reading->task, newest);
+      passed = pass_on(*reading);
+    }
+    if (passed == Passed::gone) return;
+    if (over && passed == Passed::all) return reading->stream.finish();
+    reading->timer = ports_.loop->after(passed == Passed::all ? for_more : for_the_reader,
+                                        [again = weak.lock()] { (*again)(); });
+  };
+  (*look)();
+}
+
+}  // namespace tutti

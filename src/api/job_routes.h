@@ -1,0 +1,68 @@
+/// /api/v1/jobs: to submit jobs, to look at them, and to change their fate.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "api/engine_thread.h"
+#include "api/job_table.h"
+#include "api/router.h"
+#include "net/event_loop.h"
+
+namespace tutti {
+
+class Catalog;
+class PolicyFactory;
+struct Submission;
+
+class JobRoutes {
+ public:
+  using ReadOutput = std::function<Result<std::string>()>;
+
+  /// All of it must outlive the routes.
+  struct Ports {
+    net::EventLoop* loop = nullptr;
+    EngineThread* engine = nullptr;
+    const JobTable* jobs = nullptr;
+    const Catalog* catalog = nullptr;
+    const PolicyFactory* factory = nullptr;
+    /// Keeps the variables of a job apart from it, under this name.
+    std::function<Result<void>(std::string_view name, std::string_view variables)> keep_environment;
+    /// Reads what an attempt prints: each call gives the next piece, or nothing where there is no
+    /// more yet.
+    std::function<ReadOutput(const TaskId& task, std::uint32_t attempt)> open_output;
+    /// The only one whose jobs can run here; empty: everybody's can.
+    std::string only_user;
+  };
+
+  explicit JobRoutes(Ports ports) : ports_(std::move(ports)) {}
+  void declare(Router& router);
+
+ private:
+  void submit(Call call);
+  void list(Call call) const;
+  void show(Call call) const;
+  void change(Call call, const std::function<Event(JobId)>& event);
+  void explain(Call call);
+  void output(Call call);
+  struct Reading;
+  enum class Passed : std::uint8_t {
+    all,   ///< That there is by now.
+    some,  ///< The reader takes its time.
+    gone,  ///< Nobody reads any more.
+  };
+  Passed pass_on(Reading& reading) const;
+
+  /// The job that a call names; answers the call where there is none.
+  const JobRow* job_of(Call& call) const;
+  Result<std::vector<Event>> submissions(const Call& call);
+  Result<Event> submission(const Call& call, const Submission& wanted);
+
+  Ports ports_;
+  std::uint64_t next_id_ = 1;
+};
+
+}  // namespace tutti

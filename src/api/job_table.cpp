@@ -1,0 +1,144 @@
+#include "api/job_table.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "dialect/workload.h"
+
+namespace tutti {
+namespace {
+
+constexpr std::array<std::string_view, 6> words{"pending", "running",   "succeeded",
+                                                "failed",  "cancelled", "held"};
+
+/// Why a task failed, in words.
+std::string why(std::size_t ordinal, const TaskRow& task) {
+  std::string who = "task " + std::to_string(ordinal);
+  switch (task.cause) {
+    case ExitCause::exited:
+      return who + " exited with code " + std::to_string(task.exit_code);
+    case ExitCause::signalled:
+      return who + " was killed by signal " + std::to_string(task.exit_code - 128);
+    case ExitCause::out_of_memory:
+      return who + " ran out of memory";
+    case ExitCause::lost:
+      return who + " was lost";
+  }
+  return who;
+}
+
+}  // namespace
+
+std::string_view to_text(JobState state) { return words[static_cast<std::size_t>(state)]; }
+
+std::optional<JobState> job_state_of(std::string_view word) {
+  const auto at = std::ranges::find(words, word);
+  if (at == words.end()) return std::nullopt;
+  return static_cast<JobState>(at - words.begin());
+}
+
+const JobRow* JobTable::find(JobId id) const {
+  const auto at = rows_.find(id.value());
+  return at == rows_.end() ? nullptr : &at->second;
+}
+
+JobRow* JobTable::live(JobId id) {
+  const auto at = rows_.find(id.value());
+  return at == rows_.end() || ended(at->second.state) ? nullptr : &at->second;
+}
+
+void JobTable::apply(const Happening& happening) {
+  const Event& event = *happening.event;
+  if (const auto* reported = std::get_if<NodeReported>(&event)) {
+    if (known_nodes_.insert(reported->node.name).second) nodes_.push_back(reported->node.name);
+  }
+  if (const auto* submission = std::get_if<JobSubmitted>(&event)) submitted(happening, *submission);
+  if (const auto* exit = std::get_if<TaskExited>(&event)) exited(*exit);
+  // What the moves mean depends on whether somebody gave the job up.
+  if (const auto* cancel = std::get_if<JobCancelled>(&event)) {
+    if (JobRow* const row = live(cancel->id)) row->cancelled = true;
+  }
+  for (const TaskMove& move : happening.moves) moved(move, happening.at);
+  if (const auto* cancel = std::get_if<JobCancelled>(&event)) {
+    if (JobRow* const row = live(cancel->id)) settle(*row, happening.at);
+  }
+  if (const auto* hold = std::get_if<JobHeld>(&event)) {
+    if (JobRow* const row = live(hold->id)) {
+      row->held = hold->held;
+      settle(*row, happening.at);
+    }
+  }
+  if (const auto* refused = std::get_if<TaskRefused>(&event)) {
+    JobRow* const row = live(refused->task.job);
+    if (row != nullptr && row->state == JobState::pending) {
+      row->reason = "could not be started: " + refused->reason;
+    }
+  }
+}
+
+void JobTable::submitted(const Happening& happening, const JobSubmitted& event) {
+  const auto [at, fresh] = rows_.try_emplace(event.id.value());
+  CHECK(fresh, event.id);
+  JobRow& row = at->second;
+  row.id = event.id;
+  row.spec = event.spec;
+  row.submitted = happening.at;
+  row.held = event.spec->held;
+  row.state = row.held ? JobState::held : JobState::pending;
+  row.tasks.resize(tasks_of(*event.spec));
+  by_state_[static_cast<std::size_t>(row.state)].insert(row.id.value());
+  next_ = std::max(next_, event.id.value() + 1);
+}
+
+void JobTable::exited(const TaskExited& event) {
+  JobRow* const row = live(event.task.job);
+  if (row == nullptr || event.task.ordinal >= row->tasks.size()) return;
+  TaskRow& task = row->tasks[event.task.ordinal];
+  if (task.attempt != event.attempt || !holds(task.phase)) return;
+  task.exit_code = event.exit_code;
+  task.cause = event.cause;
+}
+
+void JobTable::moved(const TaskMove& move, Instant at) {
+  JobRow* const row = live(move.task.job);
+  if (row == nullptr) return;
+  TaskRow& task = row->tasks[move.task.ordinal];
+  row->active += (holds(move.phase) ? 1 : 0) - (holds(task.phase) ? 1 : 0);
+  row->over += (ended(move.phase) ? 1 : 0) - (ended(task.phase) ? 1 : 0);
+  task.phase = move.phase;
+  task.attempt = move.attempt;
+  if (move.node.valid()) {
+    task.node = move.node;
+    task.devices = move.devices;
+  }
+  if (move.phase == TaskPhase::running && !row->started) row->started = at;
+  settle(*row, at);
+}
+
+void JobTable::settle(JobRow& row, Instant at) {
+  if (row.over == row.tasks.size()) {
+    row.finished = at;
+    row.reason.clear();
+    if (row.cancelled) return set_state(row, JobState::cancelled);
+    const auto failed = std::ranges::find(row.tasks, TaskPhase::failed, &TaskRow::phase);
+    if (failed == row.tasks.end()) return set_state(row, JobState::succeeded);
+    row.reason = why(static_cast<std::size_t>(failed - row.tasks.begin()), *failed);
+    return set_state(row, JobState::failed);
+  }
+  if (row.active > 0) {
+    row.reason = row.cancelled ? "is being stopped" : "";
+    return set_state(row, JobState::running);
+  }
+  if (row.held) return set_state(row, JobState::held);
+  if (row.state == JobState::running) row.reason = "must be placed anew";
+  set_state(row, JobState::pending);
+}
+
+void JobTable::set_state(JobRow& row, JobState state) {
+  if (row.state == state) return;
+  by_state_[static_cast<std::size_t>(row.state)].erase(row.id.value());
+  by_state_[static_cast<std::size_t>(state)].insert(row.id.value());
+  row.state = state;
+}
+
+}  // namespace tutti

@@ -1,0 +1,102 @@
+/// What readers are shown of jobs: a fold of what happened, which also knows those that ended.
+///
+/// Rows lie in the order of ids, and each state has the list of its jobs, so a page of any state
+/// costs its length. Belongs to the readers' thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/happening.h"
+#include "model/job.h"
+
+namespace tutti {
+
+enum class JobState : std::uint8_t { pending, running, succeeded, failed, cancelled, held };
+std::string_view to_text(JobState state);
+std::optional<JobState> job_state_of(std::string_view word);
+constexpr bool ended(JobState state) {
+  return state == JobState::succeeded || state == JobState::failed || state == JobState::cancelled;
+}
+
+struct TaskRow {
+  TaskPhase phase = TaskPhase::pending;
+  ExitCause cause = ExitCause::exited;  ///< Of the attempt that ended last.
+  std::int32_t exit_code = 0;           ///< The same.
+  std::uint32_t attempt = 0;
+  NodeIndex node;  ///< Where it is, or was last.
+  DeviceSet devices;
+};
+
+struct JobRow {
+  JobId id;
+  JobState state = JobState::pending;
+  bool held = false;
+  bool cancelled = false;
+  std::shared_ptr<const JobSpec> spec;
+  std::string reason;  ///< Why it is in that state; empty where that says it all.
+  Instant submitted;
+  std::optional<Instant> started;
+  std::optional<Instant> finished;
+  std::vector<TaskRow> tasks;
+  std::uint32_t active = 0;  ///< Tasks that hold a place ...
+  std::uint32_t over = 0;    ///< ... and those that ended.
+};
+
+class JobTable {
+ public:
+  void apply(const Happening& happening);
+
+  /// None where there never was such a job.
+  const JobRow* find(JobId id) const;
+  /// Above every id that was given.
+  JobId next_id() const { return JobId(next_); }
+  /// Calls `visit` with jobs of that state (or of all), the newest first, below `below`, until it
+  /// returns false.
+  template <class Visit>
+  void each(std::optional<JobState> state, JobId below, Visit&& visit) const;
+
+  std::size_t count(JobState state) const {
+    return by_state_[static_cast<std::size_t>(state)].size();
+  }
+  const std::string& node(NodeIndex index) const { return nodes_[index.value()]; }
+
+ private:
+  void submitted(const Happening& happening, const JobSubmitted& event);
+  void exited(const TaskExited& event);
+  void moved(const TaskMove& move, Instant at);
+  /// Its state follows from its tasks.
+  void settle(JobRow& row, Instant at);
+  void set_state(JobRow& row, JobState state);
+  /// None where it ended, too.
+  JobRow* live(JobId id);
+
+  std::map<std::uint64_t, JobRow> rows_;
+  std::uint64_t next_ = 1;
+  std::array<std::set<std::uint64_t>, 6> by_state_;
+  std::vector<std::string> nodes_;  ///< In the order of their first reports, as in Fleet.
+  std::set<std::string, std::less<>> known_nodes_;
+};
+
+template <class Visit>
+void JobTable::each(std::optional<JobState> state, JobId below, Visit&& visit) const {
+  if (!state) {
+    for (auto at = rows_.lower_bound(below.value()); at != rows_.begin();) {
+      if (!visit((--at)->second)) return;
+    }
+    return;
+  }
+  const std::set<std::uint64_t>& ids = by_state_[static_cast<std::size_t>(*state)];
+  for (auto at = ids.lower_bound(below.value()); at != ids.begin();) {
+    if (!visit(rows_.at(*--at))) return;
+  }
+}
+
+}  // namespace tutti

@@ -1,0 +1,24 @@
+/// How the API writes what it shows.
+#pragma once
+
+#include <string>
+
+#include "api/job_table.h"
+#include "base/result.h"
+#include "format/json.h"
+
+namespace tutti {
+
+/// "2026-11-30T12:00:00.123456Z". For the years 1970 to 9999.
+std::string rfc3339(Instant at);
+
+/// Writes one job as an object, the same in lists and alone.
+void write_job(JsonWriter& json, const JobTable& table, const JobRow& row);
+
+/// {"error":{"code":"not_found","message":"...","where":"...","hint":"..."}}
+std::string error_json(const Error& error);
+std::string_view to_text(Code code);
+/// The status of an answer that reports it.
+int http_status(Code code);
+
+}  // namespace tutti

@@ -1,0 +1,87 @@
+#include "api/router.h"
+
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "api/json_text.h"
+#include "base/check.h"
+#include "net/url.h"
+
+namespace tutti {
+namespace {
+
+constexpr std::string_view any = "{}";
+
+/// Takes ":cancel" off the end of "7:cancel".
+std::string take_verb(std::string& segment) {
+  const std::size_t colon = segment.rfind(':');
+  if (colon == segment.npos) return {};
+  std::string verb = segment.substr(colon + 1);
+  segment.resize(colon);
+  return verb;
+}
+
+std::optional<std::vector<std::string>> match(std::span<const std::string> pattern,
+                                              std::span<const std::string> path) {
+  if (pattern.size() != path.size()) return std::nullopt;
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at < path.size(); ++at) {
+    if (pattern[at] == any) {
+      parts.push_back(path[at]);
+    } else if (pattern[at] != path[at]) {
+      return std::nullopt;
+    }
+  }
+  return parts;
+}
+
+}  // namespace
+
+void Call::send(int status, std::string json) {
+  answer.send({.status = status,
+               .headers = {{"Content-Type", "application/json"}},
+               .body = std::move(json)});
+}
+
+void Call::refuse(const Error& error) { send(http_status(error.code), error_json(error)); }
+
+void Router::add(std::string method, std::string_view pattern, Handle handle) {
+  auto segments = net::path_segments(pattern);
+  CHECK(segments.has_value(), pattern);
+  Route route{.method = std::move(method),
+              .pattern = *std::move(segments),
+              .verb = {},
+              .handle = std::move(handle)};
+  route.verb = take_verb(route.pattern.back());
+  routes_.push_back(std::move(route));
+}
+
+void Router::route(Call call) const {
+  const auto whole = net::path_segments(call.request.target);
+  if (!whole) return call.refuse(whole.error());
+  std::vector<std::string> shorter = *whole;
+  const std::string verb = shorter.empty() ? std::string() : take_verb(shorter.back());
+  std::string allowed;
+  for (const Route& route : routes_) {
+    if (!route.verb.empty() && route.verb != verb) continue;
+    auto parts = match(route.pattern, route.verb.empty() ? *whole : shorter);
+    if (!parts) continue;
+    const bool head = call.request.method == "HEAD" && route.method == "GET";
+    if (route.method == call.request.method || head) {
+      call.parts = *std::move(parts);
+      return route.handle(std::move(call));
+    }
+    allowed += (allowed.empty() ? "" : ", ") + route.method;
+  }
+  if (allowed.empty()) {
+    return call.refuse({Code::not_found, "there is nothing at " + call.request.path, {}, {}});
+  }
+  const Error error{Code::invalid, call.request.method + " means nothing here", call.request.path,
+                    "allowed: " + allowed};
+  call.answer.send({.status = 405,
+                    .headers = {{"Content-Type", "application/json"}, {"Allow", allowed}},
+                    .body = error_json(error)});
+}
+
+}  // namespace tutti

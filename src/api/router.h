@@ -1,0 +1,54 @@
+/// Which function answers which request.
+///
+///   router.add("POST", "/api/v1/jobs/{}:cancel", [&](Call call) { ... call.parts[0] is the id ...
+///   });
+///
+/// `{}` stands for one part of a path. A part may end in a verb behind a colon, which is no part of
+/// the name. Unknown paths answer 404, known ones with another method 405.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/access.h"
+#include "net/answer.h"
+#include "net/message.h"
+
+namespace tutti {
+
+/// One request on its way through the function that answers it.
+struct Call {
+  net::Request request;
+  std::vector<std::string> parts;  ///< What stood where the pattern has `{}`, decoded.
+  User user;
+  net::Answer answer;
+
+  void send(int status, std::string json);
+  void refuse(const Error& error);
+  bool may_touch(std::string_view owner) const {
+    return user.role == Role::admin || user.name == owner;
+  }
+};
+
+class Router {
+ public:
+  using Handle = std::function<void(Call)>;
+
+  void add(std::string method, std::string_view pattern, Handle handle);
+  /// REQUIRES: the call has no parts yet. O(routes).
+  void route(Call call) const;
+
+ private:
+  struct Route {
+    std::string method;
+    std::vector<std::string> pattern;  ///< Segments.
+    std::string verb;                  ///< Behind a colon in the last one.
+    Handle handle;
+  };
+
+  std::vector<Route> routes_;
+};
+
+}  // namespace tutti
