@@ -1,17 +1,17 @@
 #include "backend/local/job_order.h"
 
-#include <fmt/core.h>
-#include <fmt/ranges.h>
 #include <grp.h>
 #include <pwd.h>
-#include <signal.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
+#include <set>
+#include <string_view>
 #include <utility>
 
+#include "backend/local/device_environment.h"
 #include "base/check.h"
 #include "dialect/workload.h"
 
@@ -56,42 +56,7 @@ Result<Account> account_of(const std::string& name) {
   return account;
 }
 
-int signal_number(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, int>, 9> signals{{{"TERM", SIGTERM},
-                                                                     {"INT", SIGINT},
-                                                                     {"HUP", SIGHUP},
-                                                                     {"QUIT", SIGQUIT},
-                                                                     {"USR1", SIGUSR1},
-                                                                     {"USR2", SIGUSR2},
-                                                                     {"CONT", SIGCONT},
-                                                                     {"WINCH", SIGWINCH},
-                                                                     {"ALRM", SIGALRM}}};
-  const auto at = std::ranges::find(signals, name, &std::pair<std::string_view, int>::first);
-  return at == signals.end() ? SIGTERM : at->second;
-}
-
-/// Which devices are its own, in the words of each vendor.
-void add_devices(const State& state, const Action& action, Variables& to) {
-  const Fleet& fleet = state.fleet();
-  std::map<std::string, std::vector<unsigned>> by_vendor;
-  const auto devices = fleet.devices(action.node);
-  action.devices.each([&](unsigned ordinal) {
-    by_vendor[fleet.types()[devices[ordinal].type.value()].vendor].push_back(ordinal);
-  });
-  if (by_vendor.empty()) by_vendor["nvidia"] = {};  // None: it must not find those of others.
-  for (const auto& [vendor, ordinals] : by_vendor) {
-    const std::string list = fmt::format("{}", fmt::join(ordinals, ","));
-    if (vendor == "amd") {
-      to["ROCR_VISIBLE_DEVICES"] = list;
-      to["HIP_VISIBLE_DEVICES"] = list;
-    } else if (vendor == "huawei") {
-      to["ASCEND_RT_VISIBLE_DEVICES"] = list;
-    } else {
-      to["CUDA_VISIBLE_DEVICES"] = list;
-      to["NVIDIA_VISIBLE_DEVICES"] = list.empty() ? "void" : list;
-    }
-  }
-}
+std::string_view name_of_variable(std::string_view text) { return text.substr(0, text.find('=')); }
 
 }  // namespace
 
@@ -107,16 +72,8 @@ Result<LaunchOrder> JobOrders::operator()(const Action& action, const State& sta
     return fail(Code::invalid, "the job has no command", "write command: [program, argument, ...]");
   }
   const Account account = TRY(account_of(spec.user));
-  LaunchOrder order;
-  order.arguments = launch.command;
-  order.directory = launch.directory.empty() ? account.home : launch.directory;
-  order.output.output = launch.output;
-  if (launch.stop_signal == "TERM") {
-    order.stop.term_grace = launch.grace;
-  } else {
-    order.stop.checkpoint_signal = signal_number(launch.stop_signal);
-    order.stop.checkpoint_grace = launch.grace;
-  }
+  LaunchOrder order = order_of(launch);
+  if (launch.directory.empty()) order.directory = account.home;
   order.linger = linger;
   order.barred = data_;
   if (::geteuid() == 0) order.user = account.user;
@@ -142,8 +99,12 @@ Result<LaunchOrder> JobOrders::operator()(const Action& action, const State& sta
     variables["RANK"] = variables["LOCAL_RANK"] = std::to_string(rank);
     variables["WORLD_SIZE"] = std::to_string(gang.tasks);
   }
-  add_devices(state, action, variables);
-  for (const auto& [name, value] : variables) order.environment.push_back(name + "=" + value);
+  order.environment = device_environment(state.fleet(), action.node, action.devices);
+  std::set<std::string, std::less<>> own;  // Nobody writes over what says which devices are whose.
+  for (const std::string& each : order.environment) own.emplace(name_of_variable(each));
+  for (const auto& [name, value] : variables) {
+    if (!own.contains(name)) order.environment.push_back(name + "=" + value);
+  }
   return order;
 }
 

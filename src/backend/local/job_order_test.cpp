@@ -77,21 +77,12 @@ TEST_F(JobOrdersTest, SaysWhichTaskOfWhichJobItIs) {
   EXPECT_EQ(made->user.has_value(), ::geteuid() == 0);
 }
 
-TEST_F(JobOrdersTest, NamesDevicesInTheWordsOfTheirVendors) {
-  const auto made = order(0, {1, 2, 3, 5});
+TEST_F(JobOrdersTest, NamesItsDevices) {
+  const auto made = order(0, {1, 2});
   ASSERT_TRUE(made.has_value());
   EXPECT_THAT(made->environment, Contains("CUDA_VISIBLE_DEVICES=1"));
-  EXPECT_THAT(made->environment, Contains("NVIDIA_VISIBLE_DEVICES=1"));
-  EXPECT_THAT(made->environment, Contains("ROCR_VISIBLE_DEVICES=2,3"));
-  EXPECT_THAT(made->environment, Contains("HIP_VISIBLE_DEVICES=2,3"));
-  EXPECT_THAT(made->environment, Contains("ASCEND_RT_VISIBLE_DEVICES=5"));
-}
-
-TEST_F(JobOrdersTest, ATaskWithoutDevicesIsShownNone) {
-  const auto made = order(0, {});
-  ASSERT_TRUE(made.has_value());
-  EXPECT_THAT(made->environment, Contains("CUDA_VISIBLE_DEVICES="));
-  EXPECT_THAT(made->environment, Contains("NVIDIA_VISIBLE_DEVICES=void"));
+  EXPECT_THAT(made->environment, Contains("ROCR_VISIBLE_DEVICES=0"));
+  EXPECT_THAT(made->environment, Contains("ASCEND_RT_VISIBLE_DEVICES="));
 }
 
 TEST_F(JobOrdersTest, StoredVariablesComeInButNotOverItsOwn) {

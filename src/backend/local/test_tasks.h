@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -46,9 +47,11 @@ class TempFolder {
   std::string path_;
 };
 
+/// What can be read of it: a process may end while its file in /proc is read.
 inline std::string bytes_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::ostringstream bytes;
+  bytes << std::ifstream(path, std::ios::binary).rdbuf();
+  return bytes.str();
 }
 
 inline AttemptId attempt(std::uint64_t job, std::uint32_t number = 1) {
