@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "base/hash.h"
@@ -92,12 +93,9 @@ class JobDraft {
   /// The job, and its pods in the order of its roles.
   std::shared_ptr<JobSpec> finish(Submission& submission, Snapshot::Standing& standing) && {
     GroupSpec group{.closeness = {}, .copies = 1, .roles = {}};
-    // A minimum of the gang as a whole is taken from its roles in their order.
-    std::uint32_t left = min_ == 0 ? limits::tasks_per_job : min_;
     if (runs_) leave_out_gated();
+    share_minimum();
     for (Role& role : roles_) {
-      role.spec.min = std::min(role.spec.count, left);
-      left -= role.spec.min;
       group.roles.push_back(std::move(role.spec));
       for (Pod& pod : role.pods) {
         standing.pods.push_back(std::move(pod.name));
@@ -123,6 +121,31 @@ class JobDraft {
     RoleSpec spec;
     std::vector<Pod> pods;
   };
+
+  /// A minimum of the gang as a whole may be met by any of its pods, a role has one of its own:
+  /// those that run count first, then those that ask for the least, in whatever order they are
+  /// listed.
+  void share_minimum() {
+    std::vector<Role*> order;
+    for (Role& role : roles_) order.push_back(&role);
+    const auto cost = [](const Role* role) {
+      const TaskShape& shape = role->spec.alternatives.front();
+      std::int64_t milli = 0;
+      for (const DeviceRequest& part : shape.devices) {
+        milli += std::int64_t{part.count} * part.compute_permille;
+      }
+      const bool waits =
+          std::ranges::all_of(role->pods, [](const Pod& pod) { return pod.node.empty(); });
+      const auto cpu = std::ranges::find(shape.resources, "cpu", &NamedAmount::name);
+      return std::tuple(waits, milli, cpu == shape.resources.end() ? 0 : cpu->amount);
+    };
+    std::ranges::stable_sort(order, {}, cost);
+    std::uint32_t left = min_ == 0 ? limits::tasks_per_job : min_;
+    for (Role* role : order) {
+      role->spec.min = std::min(role->spec.count, left);
+      left -= role->spec.min;
+    }
+  }
 
   /// Where some of a gang run already, those behind a gate are not waited for.
   void leave_out_gated() {

@@ -37,6 +37,35 @@ constexpr std::string_view dump = R"({"kind": "List", "items": [
   "spec": {"minMember": 2, "queue": "research"}}
 ]})";
 
+TEST(KubernetesSnapshotTest, AMinimumIsMetByThePodsThatAskForLeast) {
+  const Catalog catalog = Catalog::builtin().value();
+  const auto pod = [](const std::string& name, const std::string& limits) {
+    return R"({"kind": "Pod", "metadata": {"name": ")" + name + R"(", "namespace": "a",
+      "annotations": {"scheduling.k8s.io/group-name": "g"}},
+      "spec": {"containers": [{"resources": {"limits": {)" +
+           limits + R"(}}}]}})";
+  };
+  const std::string node = R"({"kind": "Node", "metadata": {"name": "n0"},
+    "status": {"allocatable": {"cpu": "8", "nvidia.com/gpu": "1"}}})";
+  const std::string group = R"({"kind": "PodGroup", "metadata": {"name": "g", "namespace": "a"},
+    "spec": {"minMember": 2}})";
+  const std::string one = pod("g-0", R"("nvidia.com/gpu": 1)");
+  const std::string two = pod("g-1", R"("nvidia.com/gpu": 1)");
+  const std::string cpu = pod("g-2", R"("cpu": "1")");
+  for (const auto& pods : {std::vector{one, two, cpu}, std::vector{cpu, two, one}}) {
+    std::string text = R"({"kind": "List", "items": [)" + node + "," + group;
+    for (const std::string& each : pods) text += "," + each;
+    Skipped skipped;
+    const auto snapshot = read_snapshot(source_of(text + "]}", 4096), "live", &catalog, skipped);
+    ASSERT_TRUE(snapshot.has_value()) << snapshot.error().text();
+    for (const RoleSpec& role :
+         snapshot->workload.jobs.at(0).spec->gangs.at(0)->groups.at(0).roles) {
+      EXPECT_EQ(role.min, 1U) << role.name;
+      EXPECT_EQ(role.count, role.alternatives.front().devices.empty() ? 1U : 2U);
+    }
+  }
+}
+
 TEST(KubernetesSnapshotTest, GathersGangs) {
   const Catalog catalog = Catalog::builtin().value();
   for (const std::size_t piece : {std::size_t{1}, std::size_t{1} << 16U}) {

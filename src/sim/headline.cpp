@@ -131,8 +131,9 @@ std::string fill_headline(const std::vector<RunSummary>& runs, const Devices& gp
 /// Of all workloads together.
 struct Jobs {
   double all = 0;
-  double never = 0;  ///< Can never start.
-  double late = 0;   ///< Of the others, those that never did with the policy: a mean.
+  double arrived = 0;  ///< Until the end of the run.
+  double never = 0;    ///< Can never start.
+  double late = 0;     ///< Of the others, those that never did with the policy: a mean.
 };
 
 /// What did not start is said first, for no figure that follows says it. All that is to be said
@@ -161,7 +162,7 @@ std::string not_started(const Jobs& jobs, const std::vector<NeverStarts>& never)
                        grouped(jobs.all));
   }
   if (jobs.late == 0) return {};
-  return fmt::format("{} of {} jobs had not started at the end; {}", late, grouped(jobs.all),
+  return fmt::format("{} of {} jobs had not started at the end; {}", late, grouped(jobs.arrived),
                      waiting);
 }
 
@@ -172,13 +173,12 @@ Jobs jobs_of(const std::vector<RunSummary>& runs, std::string_view policy,
     out.all += static_cast<double>(each.by_job.size());
     out.never += static_cast<double>(each.jobs);
   }
-  double arrived = 0;
   for (const RunSummary& run : runs) {
     if (run.policy != policy || !run.trace) continue;
     out.late += run.not_started;
-    arrived += static_cast<double>(run.trace->jobs);
+    out.arrived += static_cast<double>(run.trace->jobs);
   }
-  if (never.empty()) out.all = arrived;
+  if (never.empty()) out.all = out.arrived;
   out.late = std::max(0.0, out.late - out.never);
   return out;
 }

@@ -47,7 +47,7 @@ std::string why_it_waits(const State& state, const PolicyFactory& factory, GangI
       asked.in_full ? explain(state, factory, gang) : reasons(state, factory, gang);
   if (!has_room(state, factory, gang)) return to_text(state, explanation);
   std::string out = fmt::format("there is room for {}; its turn has not come\n",
-                                asked.alone ? "it" : "one of them");
+                                asked.alone ? "it" : "at least one of them");
   const std::size_t ahead = explanation.unblock.size();
   if (ahead == 0) return out;
   const Unblock& first = explanation.unblock.front();

@@ -38,8 +38,9 @@ TEST(WaitingTest, SaysWhichPodsStartAndWhyTheOthersDoNot) {
   const std::string now = to_text(said[0]);
   EXPECT_THAT(
       now,
-      HasSubstr("waiting at present:\n"
-                "  web-0 and 2 more like it: there is room for one of them; its turn has not"));
+      HasSubstr(
+          "waiting at present:\n"
+          "  web-0 and 2 more like it: there is room for at least one of them; its turn has not"));
   EXPECT_THAT(now, HasSubstr("  large: waits\n    2 nodes  devices in use\n"));
   EXPECT_THAT(now, HasSubstr("it would start if all of these hold\n"));
   EXPECT_THAT(now, HasSubstr("  1 job can never start, see below\n"));

@@ -150,7 +150,7 @@ class CliTest(TuttiCase):
         path = self.file("cluster.json", json.dumps(dump))
         text = self.tutti("sim", "--fleet", path, "--policy", "pack")
         for part in ("waiting at present:\n"
-                     "  web-0 and 2 more like it: there is room for one of them",
+                     "  web-0 and 2 more like it: there is room for at least one of them",
                      "  large: waits\n    2 nodes  devices in use\n",
                      "placed anew with pack:\n  web-2 (2 others start): waits\n",
                      "  2 jobs can never start, see below\n",

@@ -8,7 +8,8 @@ export function look(index: number): Record<string, string | number> {
   return {
     class: `series s${index % 8}`,
     "data-series": index,
-    "stroke-dasharray": dashes[index % dashes.length] ?? "",
+    // Where the colours come round again the dashes are others.
+    "stroke-dasharray": dashes[(index + Math.floor(index / 8)) % dashes.length] ?? "",
   };
 }
 
