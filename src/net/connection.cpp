@@ -63,9 +63,16 @@ void Connection::on_ready() {
   const auto self = shared_from_this();
   if (closed_ || !transport_ || (!shaken_ && !shake_hands())) return;
   busy_ = true;
+  if (!input_.empty()) consume_input();
   read_some();
   busy_ = false;
   advance();
+}
+
+void Connection::on_ready_soon() {
+  core_.loop.post([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->on_ready();
+  });
 }
 
 bool Connection::shake_hands() {
@@ -156,6 +163,7 @@ std::size_t Connection::consume(std::string_view bytes) {
     }
     break;
   }
+  blocked_ = used < bytes.size() && !may_take();
   return used;
 }
 
@@ -332,23 +340,16 @@ void Connection::advance() {
   if (busy_ || closed_ || (link_ && !transport_)) return;
   const auto self = shared_from_this();
   if (link_) return hand_over();
-  busy_ = true;
-  for (;;) {
-    flush_slots();
-    if (!write_out() || input_.empty() || !may_take()) break;
-    const std::size_t before = input_.size();
-    consume_input();
-    if (input_.size() == before) break;  // The rest of a request is missing.
-  }
-  busy_ = false;
-  if (closed_) return;
-  if (link_) return hand_over();
+  flush_slots();
+  if (!write_out()) return;
   if (closing_ && slots_.empty() && outbox_.empty()) {
     if (ended_) return close(Gone::left);
     if (!std::exchange(draining_, true)) transport_->end_writing();
   }
   arm();
   enter(phase());
+  // Not here: whoever gave an answer does not expect to be asked for another one meanwhile.
+  if (blocked_ && may_take()) on_ready_soon();
 }
 
 /// False when it failed.
@@ -369,11 +370,8 @@ void Connection::arm() {
   const bool write = !outbox_.empty();
   watch_.want((read && !read_waits_writable_) || (write && write_waits_readable_),
               (write && !write_waits_readable_) || (read && read_waits_writable_));
-  if (!read || !transport_->buffered()) return;
   // No readiness will tell of what was read already.
-  core_.loop.post([weak = weak_from_this()] {
-    if (const auto self = weak.lock()) self->on_ready();
-  });
+  if (read && transport_->buffered()) on_ready_soon();
 }
 
 Connection::Phase Connection::phase() const {

@@ -1,7 +1,8 @@
 /// The server's side of one connection. Internal to net/.
 ///
 /// Bytes -> RequestParser -> on_request -> slots (one per unanswered request, in order) -> Outbox.
-/// `advance` does all that can be done and then waits for what cannot; every event ends in it.
+/// `advance` writes all that can be written and then waits for the rest; every event ends in it. It
+/// never calls on_request, so that an answer may be given, or a stream fed, from anywhere.
 /// A connection lives in its ServerCore's list until closed; answers hold it weakly.
 #pragma once
 
@@ -87,6 +88,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   };
 
   void on_ready();
+  void on_ready_soon();
   bool shake_hands();
   void read_some();
   void take(std::string_view bytes);
@@ -134,7 +136,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::size_t counted_body_ = 0;  ///< Of the request on its way, as counted by the core.
   Phase phase_ = Phase::none;
   bool shaken_ = false;
-  bool busy_ = false;      ///< Inside advance or read_some: they write at their end.
+  bool busy_ = false;      ///< Requests are being read; what they bring is written at the end.
+  bool blocked_ = false;   ///< Whole requests may be left in input_.
   bool closing_ = false;   ///< No more requests are taken.
   bool draining_ = false;  ///< All was written; what still comes is thrown away.
   bool ended_ = false;     ///< The client sends no more.

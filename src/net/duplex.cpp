@@ -168,9 +168,13 @@ void DuplexLink::write_out() {
   });
 }
 
+/// Not at once: whoever writes does not expect to be called meanwhile.
 void DuplexLink::end(Result<void> why) {
   if (orphan_ || !on_end_) return;
-  std::exchange(on_end_, nullptr)(std::move(why));
+  loop_.post([self = shared_from_this(), call = std::exchange(on_end_, nullptr),
+              why = std::move(why)]() mutable {
+    if (!self->orphan_) call(std::move(why));
+  });
 }
 
 void DuplexLink::close(Result<void> why) {
