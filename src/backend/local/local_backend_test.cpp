@@ -61,7 +61,9 @@ TEST_F(LocalBackendTest, AnEndHasItsCause) {
   };
   EXPECT_EQ(cause_of(1, "exit 200"), ExitCause::exited);
   EXPECT_EQ(cause_of(2, "kill -ABRT $$"), ExitCause::signalled);
-  EXPECT_EQ(cause_of(3, "kill -KILL $PPID; sleep 1000"), ExitCause::lost);
+  EXPECT_EQ(cause_of(3, "while [ ! -e " + folder_ / "tasks/3.0.1/started" +
+                            " ]; do sleep 0.01; done; kill -KILL $PPID; sleep 1000"),
+            ExitCause::lost);
 }
 
 TEST_F(LocalBackendTest, WithoutAnOrderItIsRefused) {

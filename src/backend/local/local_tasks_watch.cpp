@@ -103,8 +103,9 @@ void LocalTasks::look(const AttemptId& id) {
 }
 
 void LocalTasks::look_again_soon(const AttemptId& id) {
+  // Who was here first is not to wait for whoever comes later.
+  if (unsettled_.empty()) wake_in(pause_ns);
   unsettled_.insert(id);
-  wake_in(pause_ns);
 }
 
 void LocalTasks::wake_in(long ns) {
@@ -168,7 +169,7 @@ std::vector<TaskReport> LocalTasks::take_reports() {
     for (const epoll_event& each : std::span(ready).first(count)) take_event(each.data.fd);
   }
   // What was reported meanwhile needs no further call.
-  wake_in(unsettled_.empty() ? 0 : pause_ns);
+  if (unsettled_.empty()) wake_in(0);
   return std::exchange(reports_, {});
 }
 
