@@ -14,6 +14,7 @@
 #include <csignal>
 #include <optional>
 
+#include "backend/local/as_user.h"
 #include "backend/local/output_file.h"
 #include "backend/local/processes.h"
 #include "backend/local/stopping.h"
@@ -74,6 +75,7 @@ class Keeper {
  private:
   Result<void> prepare();
   Result<void> start(const std::string& boot, const std::string& mark);
+  Result<void> look_at_files() const;
   Result<Descriptor> open_output(const std::string& path);
   void refuse(const Error& why);
 
@@ -144,6 +146,7 @@ Result<void> Keeper::prepare() {
 Result<void> Keeper::start(const std::string& boot, const std::string& mark) {
   take_signals();
   if (stopping_.begun()) return {};
+  TRY(look_at_files());
   const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!nothing.valid()) return fail(system_error("/dev/null", "open it", errno));
   const OutputOrder& to = order_.output;
@@ -175,6 +178,13 @@ Result<void> Keeper::start(const std::string& boot, const std::string& mark) {
   released_at_ = steady_time();
   released_ = task_.release();
   return {};
+}
+
+/// With the rights of its user, and none of ours.
+Result<void> Keeper::look_at_files() const {
+  const AsUser rights(order_.user);
+  if (!rights.valid()) return fail(system_error({}, "take the rights of its user", errno));
+  return check_files(order_);
 }
 
 /// A pipe whose bytes go to the file at `path`, or to the usual place; returns its end for the

@@ -190,16 +190,17 @@ Result<std::string> program_of(const LaunchOrder& order) {
                .hint = "PATH of the task is " + std::string(all)});
 }
 
-Result<void> check(const LaunchOrder& order) {
+Result<void> check_values(const LaunchOrder& order) {
   TRY(check_texts(order.arguments, "arguments"));
   TRY(check_environment(order.environment));
   TRY(check_user(order.user));
-  TRY(check_numbers(order));
+  return check_numbers(order);
+}
+
+Result<void> check_files(const LaunchOrder& order) {
   TRY(check_folder(order.directory, "directory"));
   TRY(check_output(order.output.output, "output"));
   TRY(check_output(order.output.errors, "errors"));
-  if (order.cgroup) TRY(check_folder(order.cgroup->root, "cgroup.root"));
-  if (!order.barred.empty()) TRY(check_folder(order.barred, "barred"));
   TRY(program_of(order));
   return {};
 }

@@ -1,9 +1,9 @@
 /// What is to run, and how: all that a keeper must know of a task before it starts it.
 ///
-/// A plain value. `check` finds out before any process is made what can be known by then; what only
-/// shows inside the new process (a limit, a mount, the interpreter of a script) comes back from
-/// there, with the step that failed. As text it is JSON, which holds the environment and so belongs
-/// in files of mode 0600 only.
+/// A plain value. The checks find out before any process is made what can be known by then; what
+/// only shows inside the new process (a limit, a mount, the interpreter of a script) comes back
+/// from there, with the step that failed. As text it is JSON, which holds the environment and so
+/// belongs in files of mode 0600 only.
 #pragma once
 
 #include <sys/types.h>
@@ -90,8 +90,12 @@ struct LaunchOrder {
 /// cards and within which limits is left to say.
 LaunchOrder order_of(const LaunchSpec& spec);
 
-/// What is wrong with it, as far as that can be seen before it starts: who, where, which program.
-Result<void> check(const LaunchOrder& order);
+/// What is wrong with it in itself.
+Result<void> check_values(const LaunchOrder& order);
+/// What is wrong with the folders and the program that it names, as far as our rights show. A
+/// server that is root must ask with those of the user (as_user.h), or its answers tell what is
+/// where.
+Result<void> check_files(const LaunchOrder& order);
 
 /// The file that is to be executed: the first argument, or what PATH of the task finds for it.
 Result<std::string> program_of(const LaunchOrder& order);

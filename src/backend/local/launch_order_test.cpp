@@ -11,7 +11,8 @@ using test::shell;
 using test::TempFolder;
 
 std::string complaint(const LaunchOrder& order) {
-  const Result<void> done = check(order);
+  Result<void> done = check_values(order);
+  if (done) done = check_files(order);
   return done ? "" : done.error().text();
 }
 

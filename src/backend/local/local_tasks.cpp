@@ -100,7 +100,10 @@ Result<void> LocalTasks::start(const AttemptId& id, const LaunchOrder& order) {
     repeat(id);
     return {};
   }
-  Result<void> possible = check(order);
+  Result<void> possible = check_values(order);
+  // With another user's rights only its keeper can look: those of a process are those of its
+  // threads.
+  if (possible && !order.user) possible = check_files(order);
   if (const std::optional<AttemptId> older = newest(id.task);
       possible && older && !is_over(attempts_.at(*older).phase)) {
     possible = fail(Code::conflict,

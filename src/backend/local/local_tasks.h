@@ -125,6 +125,7 @@ class LocalTasks {
   void settle(const AttemptId& id, Attempt& attempt, TaskFolder& folder);
   void take_event(int descriptor);
   void take_watches();
+  void look_at_all();
   void take_keeper(int descriptor);
   void watch(const AttemptId& id, Attempt& attempt);
   void unwatch(Attempt& attempt);

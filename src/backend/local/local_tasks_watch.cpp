@@ -79,8 +79,9 @@ void LocalTasks::adopt(const AttemptId& id) {
 
 /// Finds out how far an attempt has come, and who keeps it.
 void LocalTasks::look(const AttemptId& id) {
-  Attempt& attempt = attempts_.at(id);
-  if (is_over(attempt.phase)) return;
+  const auto found = attempts_.find(id);
+  if (found == attempts_.end() || is_over(found->second.phase)) return;
+  Attempt& attempt = found->second;
   Result<TaskFolder> folder = TaskFolder::open(folder_, id);
   if (!folder) return look_again_soon(id);
   if (!attempt.keeper.valid()) {
@@ -193,12 +194,19 @@ void LocalTasks::take_watches() {
       std::memcpy(&event, buffer.data() + at, sizeof event);
       const char* const name = buffer.data() + at + sizeof event;
       at += static_cast<ssize_t>(sizeof event + event.len);
+      if ((event.mask & IN_Q_OVERFLOW) != 0) look_at_all();
       const auto found = starting_.find(event.wd);
       if (found == starting_.end() || event.len == 0 || std::strcmp(name, "started") != 0) continue;
       const AttemptId id = found->second;
       begin_running(id, attempts_.at(id));
     }
   }
+}
+
+/// So much happened that the system did not keep all of it.
+void LocalTasks::look_at_all() {
+  const std::map<int, AttemptId> starting = starting_;
+  for (const auto& [watch, id] : starting) look(id);
 }
 
 void LocalTasks::take_keeper(int descriptor) {

@@ -16,7 +16,7 @@ Result<OutputFile> OutputFile::open(Options options) {
   const std::size_t slash = path.rfind('/');
   const AsUser rights(out.options_.user);
   if (!rights.valid()) return fail(system_error(path, "take the rights of its user", errno));
-  out.folder_ = TRY(OpenFolder::open(path.substr(0, std::max<std::size_t>(slash, 1))));
+  out.folder_ = TRY(OpenFolder::enter(path.substr(0, std::max<std::size_t>(slash, 1))));
   out.name_ = path.substr(slash + 1);
   TRY(out.begin());
   return out;

@@ -61,6 +61,41 @@ TEST(RightsTest, OutputGoesOnlyWhereTheUserMayWrite) {
   order.directory = folder / "mine";
   const TaskEnd end = server.run(attempt(++job), order);
   EXPECT_EQ(end.reason, "cannot enter its directory: Permission denied");
+  // To list a folder is no condition for writing there, and links to folders are followed.
+  std::filesystem::create_directory(folder / "drop");
+  std::filesystem::permissions(folder / "drop", std::filesystem::perms(0733));
+  std::filesystem::create_directory_symlink(folder / "drop", folder / "link");
+  order.output.output = folder / "link/out";
+  order.directory = "/";
+  EXPECT_EQ(server.run(attempt(++job), order).exit_code, 0);
+  EXPECT_EQ(bytes_of(folder / "drop/out"), "ran\n");
+}
+
+// Whether something exists where the user may not look is none of its business.
+TEST(RightsTest, ARefusalTellsNoSecrets) {
+  if (::geteuid() != 0) GTEST_SKIP() << no_root;
+  const test::TempFolder folder;
+  Server server(folder / "tasks");
+  std::filesystem::create_directories(folder / "mine/there");
+  std::ofstream(folder / "mine/program").flush();
+  std::filesystem::permissions(folder / "mine", std::filesystem::perms::owner_all);
+  std::uint64_t job = 0;
+  const auto refusal = [&](const LaunchOrder& order) {
+    LaunchOrder asked = order;
+    asked.user = nobody;
+    const std::string reason = server.run(attempt(++job), asked).reason;
+    return reason.substr(reason.rfind(": "));
+  };
+  LaunchOrder order = shell("true");
+  for (const char* name : {"mine/there", "mine/nowhere"}) {
+    order.directory = folder / name;
+    EXPECT_EQ(refusal(order), ": Permission denied") << name;
+  }
+  order.directory = "/";
+  for (const char* name : {"mine/program", "mine/nothing"}) {
+    order.arguments = {folder / name};
+    EXPECT_EQ(refusal(order), ": Permission denied") << name;
+  }
 }
 
 TEST(RightsTest, AnotherUserNeedsRoot) {
@@ -70,9 +105,9 @@ TEST(RightsTest, AnotherUserNeedsRoot) {
     if (::setgroups(0, nullptr) != 0 || ::setgid(65534) != 0 || ::setuid(65534) != 0) ::_exit(2);
     LaunchOrder order = shell("true");
     order.user = nobody;
-    if (!check(order)) ::_exit(3);
+    if (!check_values(order)) ::_exit(3);
     order.user->uid = 1;
-    const Result<void> done = check(order);
+    const Result<void> done = check_values(order);
     ::_exit(!done && done.error().code == Code::unsupported ? 0 : 4);
   }
   int status = 0;

@@ -93,6 +93,12 @@ Result<OpenFolder> OpenFolder::open(const std::string& path) {
   return OpenFolder(path, std::move(opened));
 }
 
+Result<OpenFolder> OpenFolder::enter(const std::string& path) {
+  Descriptor opened(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!opened.valid()) return fail(system_error(path, "open it", errno));
+  return OpenFolder(path, std::move(opened));
+}
+
 Result<OpenFolder> OpenFolder::open_inner(const std::string& name) const {
   Descriptor opened(::openat(get(), name.c_str(), folder_flags));
   if (!opened.valid()) return fail(system_error(path_of(name), "open it", errno));

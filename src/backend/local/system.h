@@ -88,6 +88,9 @@ class OpenFolder {
 
   OpenFolder() = default;
   static Result<OpenFolder> open(const std::string& path);
+  /// Only to open and rename files in it, for which nobody need be able to list it. It may be named
+  /// by a link.
+  static Result<OpenFolder> enter(const std::string& path);
   /// The folder `name` in this one, made for its owner alone where `mode` says so.
   Result<OpenFolder> make(const std::string& name, mode_t mode) const;
   Result<OpenFolder> open_inner(const std::string& name) const;

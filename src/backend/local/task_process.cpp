@@ -115,6 +115,9 @@ class Child {
   }
 
   bool set_limits() {
+    // A server that is to be spared when memory is short does not hand that on.
+    const Descriptor spared(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
+    if (spared.valid()) write_all(spared.get(), "0");
     for (const ProcessLimit& each : order_.limits) {
       const rlimit limit{
           .rlim_cur = each.soft < 0 ? RLIM_INFINITY : static_cast<rlim_t>(each.soft),
@@ -165,13 +168,13 @@ class Child {
 Result<TaskProcess> TaskProcess::make(const LaunchOrder& order, const std::string& mark,
                                       const Streams& streams) {
   Child child(order, streams);
-  child.program = TRY(program_of(order));
   child.environment = order.environment;
   child.environment.push_back("TUTTI_MARK=" + mark);
-  if (!order.barred.empty()) {
-    const AsUser rights(order.user);  // What can be barred depends on what it may do.
+  {
+    const AsUser rights(order.user);  // What it finds, and what can be barred, depends on them.
     if (!rights.valid()) return fail(system_error({}, "take the rights of its user", errno));
-    child.shield = TRY(Shield::make(order.barred));
+    child.program = TRY(program_of(order));
+    if (!order.barred.empty()) child.shield = TRY(Shield::make(order.barred));
   }
   child.keeper = ::getpid();
   Pipe go = TRY(make_pipe());
