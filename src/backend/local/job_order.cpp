@@ -75,8 +75,11 @@ Result<LaunchOrder> JobOrders::operator()(const Action& action, const State& sta
   LaunchOrder order = order_of(launch);
   if (launch.directory.empty()) order.directory = account.home;
   order.linger = linger;
-  order.barred = data_;
-  if (::geteuid() == 0) order.user = account.user;
+  if (::geteuid() == 0) {
+    order.user = account.user;
+  } else {
+    order.barred = data_;  // Its own user could open all that is in there.
+  }
 
   Variables variables{{"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
                       {"HOME", account.home},

@@ -73,7 +73,7 @@ TEST_F(JobOrdersTest, SaysWhichTaskOfWhichJobItIs) {
     EXPECT_THAT(made->environment, Contains(each));
   }
   EXPECT_THAT(made->environment, Contains(StartsWith("HOME=/")));
-  EXPECT_EQ(made->barred, "/data");
+  EXPECT_EQ(made->barred, ::geteuid() == 0 ? "" : "/data") << "root's own folder is closed anyway";
   EXPECT_EQ(made->user.has_value(), ::geteuid() == 0);
 }
 
