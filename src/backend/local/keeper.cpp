@@ -222,14 +222,16 @@ void Keeper::refuse(const Error& why) {
 // --- Watching -----------------------------------------------------------------------------------
 
 void Keeper::watch() {
-  while (!tree_gone_) {
-    wait_for_something();
-    take_outcome();
-    reap();
+  for (;;) {
+    // Signals before children: one that dies after it was looked for has a signal left to wake us.
     take_signals();
+    reap();
+    take_outcome();
     for (Output& output : outputs_) output.take();
     if (terminal_) terminal_->serve();
     keep_time();
+    if (tree_gone_) return;
+    wait_for_something();
   }
 }
 
@@ -335,8 +337,11 @@ void Keeper::finish() {
   if (cgroup_) cgroup_->remove();
   step("end");
   // Room for it was kept when the task began. Where it cannot be written all the same, it is better
-  // to wait than to leave no word.
-  for (int turn = 0; turn < 3600 && !folder_.write_end(end_); ++turn) ::sleep(1);
+  // to wait than to leave no word, unless nobody wants to hear it.
+  for (int turn = 0; turn < 3600 && !folder_.write_end(end_); ++turn) {
+    if (folder_.files().is_removed()) return;
+    ::sleep(1);
+  }
   step("ended");
 }
 

@@ -12,6 +12,7 @@ namespace tutti {
 namespace {
 
 using test::attempt;
+using test::nap;
 using test::Server;
 using test::shell;
 
@@ -21,15 +22,17 @@ TEST(KeeperTest, AStopReachesWhatHidesFromIt) {
   const test::TempFolder folder;
   Server server(folder / "tasks");
   ASSERT_TRUE(server->start(
-      attempt(1), shell("(setsid sh -c 'trap \"\" TERM HUP INT; sleep 3141.5; sleep 3141.5' &);"
-                        "trap '' TERM; while :; do sleep 3141.5; done")));
-  ASSERT_TRUE(test::wait_for([] { return test::processes_with("3141.5").size() >= 4; }));
+      attempt(1), shell("(setsid sh -c 'trap \"\" TERM HUP INT; sleep " + nap + "; sleep " + nap +
+                        "' &);"
+                        "trap '' TERM; while :; do sleep " +
+                        nap + "; done")));
+  ASSERT_TRUE(test::wait_for([] { return test::processes_with(nap).size() >= 4; }));
   ASSERT_TRUE(server.is_running(attempt(1)));
   server->stop(attempt(1));
   const TaskEnd end = server.end_of(attempt(1));
   EXPECT_EQ(end.cause, EndCause::stopped);
   EXPECT_EQ(end.exit_code, TaskEnd::killed);
-  EXPECT_TRUE(test::processes_with("3141.5").empty());
+  EXPECT_TRUE(test::processes_with(nap).empty());
 }
 
 TEST(KeeperTest, ATaskIsOverWhenAllOfItIs) {
@@ -45,12 +48,12 @@ TEST(KeeperTest, ATaskIsOverWhenAllOfItIs) {
 TEST(KeeperTest, WhatLingersForTooLongIsStopped) {
   const test::TempFolder folder;
   Server server(folder / "tasks");
-  LaunchOrder order = shell("setsid sleep 2718.5 & exit 0");
+  LaunchOrder order = shell("setsid sleep " + nap + " & exit 0");
   order.linger = soon;
   const TaskEnd end = server.run(attempt(1), order);
   EXPECT_EQ(end.exit_code, 0);
   EXPECT_EQ(end.cause, EndCause::ended);
-  EXPECT_TRUE(test::processes_with("2718.5").empty());
+  EXPECT_TRUE(test::processes_with(nap).empty());
 }
 
 TEST(KeeperTest, TheCheckpointSignalComesFirst) {
@@ -152,6 +155,21 @@ TEST(KeeperTest, WhoeverHoldsTheOutputOpenDelaysNothing) {
   std::ofstream(folder / "pipe") << "x\n";
   EXPECT_EQ(server.end_of(attempt(1)).exit_code, 0);
   EXPECT_EQ(server.output_of(attempt(1)), "done\n");
+}
+
+TEST(KeeperTest, AKeeperWhoseFolderIsGoneGoesToo) {
+  const test::TempFolder folder;
+  {
+    Server server(folder / "tasks");
+    ASSERT_TRUE(server->start(attempt(1), shell("sleep " + nap)));
+    ASSERT_TRUE(server.is_running(attempt(1)));
+    server.leave_alone();
+  }
+  std::filesystem::remove_all(folder / "tasks");
+  EXPECT_TRUE(test::wait_for([&] {
+    for (const pid_t pid : test::processes_with(nap)) ::kill(pid, SIGKILL);
+    return test::processes_with(folder / "tasks").empty();
+  }));
 }
 
 // From the order to what the task itself does first.

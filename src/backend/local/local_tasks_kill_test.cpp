@@ -9,6 +9,7 @@ namespace tutti {
 namespace {
 
 using test::attempt;
+using test::nap;
 using test::Server;
 using test::shell;
 
@@ -134,9 +135,11 @@ TEST(LocalTasksKillTest, WhatAKilledKeeperLeavesIsKilledAndReported) {
   const test::TempFolder folder;
   Server server(folder / "tasks");
   // One that is tied to nobody, and one below it without the mark of the task.
-  ASSERT_TRUE(server->start(attempt(1), shell("(setsid sh -c 'env -i sleep 4321.5; true' &) ; "
-                                              "trap '' TERM; sleep 4321.5")));
-  ASSERT_TRUE(test::wait_for([] { return test::processes_with("4321.5").size() >= 4; }));
+  ASSERT_TRUE(server->start(attempt(1), shell("(setsid sh -c 'env -i sleep " + nap +
+                                              "; true' &) ; "
+                                              "trap '' TERM; sleep " +
+                                              nap)));
+  ASSERT_TRUE(test::wait_for([] { return test::processes_with(nap).size() >= 4; }));
   ASSERT_TRUE(server.is_running(attempt(1)));
   const Result<TaskFolder> task = TaskFolder::open(server->folder_of(attempt(1)));
   ASSERT_TRUE(task.has_value());
@@ -146,7 +149,7 @@ TEST(LocalTasksKillTest, WhatAKilledKeeperLeavesIsKilledAndReported) {
   const TaskEnd end = server.end_of(attempt(1));
   EXPECT_EQ(end.cause, EndCause::keeper_killed);
   EXPECT_EQ(end.exit_code, TaskEnd::killed);
-  EXPECT_TRUE(test::processes_with("4321.5").empty());
+  EXPECT_TRUE(test::processes_with(nap).empty());
 }
 
 TEST(LocalTasksKillTest, WhoeverHasTheNumberNowIsLeftInPeace) {

@@ -14,6 +14,7 @@ namespace tutti {
 namespace {
 
 using test::attempt;
+using test::nap;
 using test::Server;
 using test::shell;
 using Kind = TaskReport::Kind;
@@ -218,7 +219,7 @@ TEST(LocalTasksTest, WhatRanIsGoneWhenTheMachineRestarts) {
   const test::TempFolder folder;
   {
     Server server(folder / "tasks");
-    ASSERT_TRUE(server->start(attempt(1), shell("sleep 1234.5")));
+    ASSERT_TRUE(server->start(attempt(1), shell("sleep " + nap)));
     ASSERT_TRUE(server->start(attempt(2), shell("exit 3")));
     ASSERT_TRUE(server.is_running(attempt(1)));
     server.end_of(attempt(2));
@@ -234,7 +235,7 @@ TEST(LocalTasksTest, WhatRanIsGoneWhenTheMachineRestarts) {
   }
   // Nothing was killed: those processes cannot be there any more, others have their numbers.
   Server server(folder / "tasks");
-  for (const pid_t pid : test::processes_with("1234.5")) {
+  for (const pid_t pid : test::processes_with(nap)) {
     EXPECT_EQ(::kill(pid, SIGKILL), 0);
   }
 }

@@ -112,6 +112,11 @@ Result<OpenFolder> OpenFolder::make(const std::string& name, mode_t mode) const 
   return open_inner(name);
 }
 
+bool OpenFolder::is_removed() const {
+  struct stat found{};
+  return ::fstat(get(), &found) == 0 && found.st_nlink == 0;
+}
+
 Result<std::vector<std::string>> OpenFolder::names() const {
   const int again = ::openat(get(), ".", folder_flags);
   DIR* const listing = again < 0 ? nullptr : ::fdopendir(again);

@@ -100,6 +100,8 @@ class OpenFolder {
   int get() const { return descriptor_.get(); }
   bool valid() const { return descriptor_.valid(); }
 
+  /// Has somebody removed it, so that nothing more can be put there?
+  bool is_removed() const;
   /// All that is in it.
   Result<std::vector<std::string>> names() const;
   bool has(const char* name) const;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -73,6 +74,9 @@ inline bool wait_for(const std::function<bool()>& is_so, int seconds = 20) {
   }
   return true;
 }
+
+/// Seconds to sleep, many, and unlike those of other test programs: by them processes are found.
+inline const std::string nap = std::to_string(10'000'000 + ::getpid()) + ".5";
 
 /// Processes whose command line contains the text, dead ones not counted.
 inline std::vector<pid_t> processes_with(const std::string& text) {
