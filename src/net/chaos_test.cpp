@@ -135,63 +135,87 @@ std::uint64_t seeds() {
   return wanted != nullptr ? std::stoul(wanted) : 10;
 }
 
-// A call that was kept is answered once, one that was dropped never, whatever the server does; in
-// the end the server itself goes.
-TEST(ChaosTest, EveryCallThatIsKeptEndsOnce) {
-  constexpr std::size_t calls = 60;
+/// Calls of one client that begin, and partly are dropped, at random times.
+class RandomCalls {
+ public:
+  RandomCalls(WhimsicalServer& whimsical, std::uint64_t seed) : whimsical_(whimsical), prng_(seed) {
+    for (std::size_t which = 0; which < calls_.size(); ++which) {
+      at_some_time([this, which] { begin(which); });
+      if (prng_.below(4) == 0) at_some_time([this, which] { drop(which); });
+    }
+    if (prng_.below(2) == 0) {
+      at_some_time(
+          [this] { whimsical_.server.thread.call([this] { whimsical_.server.server.reset(); }); });
+    }
+  }
+
+  void run() {
+    loop_.run();
+    for (const One& one : calls_) EXPECT_EQ(one.ended, one.dropped ? 0 : 1) << one.path;
+  }
+
+ private:
+  struct One {
+    std::string path;
+    std::optional<Call> call;
+    int ended = 0;
+    bool dropped = false;
+  };
+
+  void at_some_time(EventLoop::Task task) {
+    timers_.push_back(loop_.after(Duration{prng_.below(20'000)}, std::move(task)));
+  }
+
+  void begin(std::size_t which) {
+    constexpr std::string_view kinds[] = {"now", "late", "stream", "dropped", "post"};
+    One& one = calls_[which];
+    one.path = "/" + std::string(kinds[prng_.below(5)]) + "/" + std::to_string(which);
+    ClientRequest request{.method = prng_.below(2) == 0 ? "GET" : "POST",
+                          .url = whimsical_.server.url.with_target(one.path),
+                          .body = std::string(prng_.below(2'000), 'b')};
+    if (prng_.below(2) == 0) {
+      one.call = client_.follow(
+          std::move(request),
+          {.head = nullptr, .body = nullptr, .end = [this, &one](const auto&) { end(one); }});
+      return;
+    }
+    one.call = client_.send(std::move(request), [this, &one](const Result<Response>& got) {
+      if (got && got->status == 200) {
+        EXPECT_THAT(got->body, testing::HasSubstr(one.path));
+      }
+      end(one);
+    });
+  }
+
+  void end(One& one) {
+    ++one.ended;
+    if (prng_.below(2) == 0) one.call.reset();  // In its own callback.
+    if (--left_ == 0) loop_.stop();
+  }
+
+  void drop(std::size_t which) {
+    One& one = calls_[which];
+    if (!one.call || one.ended > 0) return;
+    one.call.reset();
+    one.dropped = true;
+    if (--left_ == 0) loop_.stop();
+  }
+
+  WhimsicalServer& whimsical_;
+  Prng prng_;
+  EventLoop loop_;
+  HttpClient client_{loop_};
+  std::vector<One> calls_{60};
+  std::size_t left_ = calls_.size();
+  std::vector<Timer> timers_;
+};
+
+// Whatever the server does, and in half of the runs it goes away.
+TEST(ChaosTest, EveryCallThatIsKeptEndsOnceAndADroppedOneNever) {
   for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
     SCOPED_TRACE(seed);
     WhimsicalServer whimsical(seed);
-    Prng prng(seed);
-    EventLoop loop;
-    HttpClient client(loop);
-    std::vector<std::optional<Call>> kept(calls);
-    std::vector<int> ended(calls, 0);
-    std::vector<bool> dropped(calls, false);
-    std::vector<Timer> timers;
-    std::size_t left = calls;
-    const auto end_one = [&](std::size_t which) {
-      ++ended[which];
-      if (prng.below(2) == 0) kept[which].reset();  // In its own callback.
-      if (--left == 0) loop.stop();
-    };
-    for (std::size_t which = 0; which < calls; ++which) {
-      constexpr std::string_view kinds[] = {"now", "late", "stream", "dropped", "post"};
-      const std::string path =
-          "/" + std::string(kinds[prng.below(5)]) + "/" + std::to_string(which);
-      ClientRequest request{.method = prng.below(2) == 0 ? "GET" : "POST",
-                            .url = whimsical.server.url.with_target(path),
-                            .body = std::string(prng.below(2'000), 'b')};
-      timers.push_back(loop.after(Duration{prng.below(20'000)}, [&, which, path, request] {
-        if (prng.below(2) == 0) {
-          kept[which] = client.send(request, [&, which, path](const Result<Response>& got) {
-            if (got && got->status == 200) EXPECT_THAT(got->body, testing::HasSubstr(path));
-            end_one(which);
-          });
-        } else {
-          kept[which] = client.follow(
-              request, {.head = nullptr, .body = nullptr, .end = [&, which](const auto&) {
-                          end_one(which);
-                        }});
-        }
-      }));
-      if (prng.below(4) != 0) continue;
-      timers.push_back(loop.after(Duration{prng.below(20'000)}, [&, which] {
-        if (!kept[which] || ended[which] > 0) return;
-        kept[which].reset();
-        dropped[which] = true;
-        if (--left == 0) loop.stop();
-      }));
-    }
-    if (prng.below(2) == 0) {
-      timers.push_back(loop.after(Duration{prng.below(25'000)}, [&] {
-        whimsical.server.thread.call([&] { whimsical.server.server.reset(); });
-      }));
-    }
-    loop.run();
-    for (std::size_t which = 0; which < calls; ++which) {
-      EXPECT_EQ(ended[which], dropped[which] ? 0 : 1) << which;
-    }
+    RandomCalls(whimsical, seed).run();
   }
 }
 
