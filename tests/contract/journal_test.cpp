@@ -260,6 +260,8 @@ void run_sweep(Script& run) {
   const JobId both = run.submit(pair);
   run.start({both, 0});
   run.start({both, 1});
+  run.send(JobHeld{both, true});
+  run.send(JobHeld{both, false});
   run.send(JobCancelled{both});
 }
 

@@ -67,7 +67,7 @@ class CliTest(TuttiCase):
                             (["simm", "--help"], "sim")):
             with self.subTest(words=words):
                 self.assertIn(f"did you mean {near}?", self.tutti(*words, code=2))
-        self.assertIn("known: sim", self.tutti(code=2))
+        self.assertIn("known: serve", self.tutti(code=2))
 
     def test_every_error_is_2(self):
         sim = ["sim", "--fleet", FLEET, "--workload"]
