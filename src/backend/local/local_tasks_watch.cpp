@@ -73,7 +73,11 @@ std::string last_words(const TaskFolder& folder) {
 // --- Finding ------------------------------------------------------------------------------------
 
 void LocalTasks::adopt(const AttemptId& id) {
-  watch(id, attempts_[id]);
+  Attempt& attempt = attempts_[id];
+  // Most of what is found has ended long ago.
+  if (const auto folder = TaskFolder::open(folder_, id); !folder || !folder->has_end()) {
+    watch(id, attempt);
+  }
   look(id);
 }
 
