@@ -8,6 +8,7 @@
 #include <array>
 #include <utility>
 
+#include "api/job_table.h"
 #include "base/check.h"
 
 namespace tutti {
@@ -89,16 +90,16 @@ bool EngineThread::turn(std::vector<Letter> letters) {
     if (turned_away(letter)) continue;
     for (Event& event : letter.events) inbox.push_back(std::move(event));
   }
-  const std::size_t sent = inbox.size();
-  if (ports_.take_reports) {
-    for (Event& event : ports_.take_reports()) inbox.push_back(std::move(event));
-  }
+  std::vector<Event> reports;
+  if (ports_.take_reports) reports = ports_.take_reports();
+  const std::size_t heard = reports.size();
+  give_up(reports);
+  inbox.insert(inbox.end(), reports.begin(), reports.end());
   if (inbox.empty()) return true;
   const Instant now = std::max(ports_.clock(), engine.state().now());
   auto refused = engine.take(inbox, now);
   if (!refused) return fail_with(refused.error());
-  const std::span reports = std::span<const Event>(inbox).subspan(sent);
-  if (!reports.empty() && ports_.keep_reports) ports_.keep_reports(reports);
+  if (heard > 0 && ports_.keep_reports) ports_.keep_reports(std::span(reports).first(heard));
   publish();
   answer(letters, *refused);
   const auto plan = engine.decide(now);
@@ -148,6 +149,18 @@ void EngineThread::answer(std::vector<Letter>& letters,
     ports_.post([done = std::move(letter.done), answers = std::move(answers)]() mutable {
       done(std::move(answers));
     });
+  }
+}
+
+void EngineThread::give_up(std::vector<Event>& reports) {
+  for (std::size_t at = 0, count = reports.size(); at < count; ++at) {
+    const Event& event = reports[at];
+    if (const auto* started = std::get_if<TaskStarted>(&event)) refusals_.erase(started->task.job);
+    const auto* refused = std::get_if<TaskRefused>(&event);
+    if (refused == nullptr || ++refusals_[refused->task.job] < refusals_most) continue;
+    const JobId job = refused->task.job;
+    refusals_.erase(job);
+    reports.push_back(JobCancelled{job});
   }
 }
 

@@ -209,6 +209,23 @@ TEST_F(EngineThreadTest, ReportsWakeItAndAreKeptBeforeTheyAreForgotten) {
   EXPECT_EQ(kept_, 1);
 }
 
+TEST_F(EngineThreadTest, AJobThatIsRefusedAgainAndAgainIsGivenUp) {
+  send({NodeReported{test::node("n0")}, submission(1)});
+  ASSERT_TRUE(readers_.run_until([&] { return heard_.back() == "plan_decided"; }));
+  for (std::uint32_t attempt = 1; attempt <= 5; ++attempt) {
+    {
+      const std::scoped_lock lock(mutex_);
+      reports_ = {TaskRefused{{JobId(1), 0}, attempt, "no such program"}};
+    }
+    const std::uint64_t one = 1;
+    ASSERT_EQ(::write(reports_ready_, &one, sizeof one), static_cast<ssize_t>(sizeof one));
+    const std::string next = attempt < 5 ? "plan_decided" : "job_cancelled";
+    const std::size_t before = heard_.size();
+    ASSERT_TRUE(readers_.run_until([&] { return heard_.size() > before && heard_.back() == next; }))
+        << attempt;
+  }
+}
+
 TEST_F(EngineThreadTest, AJournalThatFailsIsTheEnd) {
   send({NodeReported{test::node("n0")}});
   journal_.fails = true;

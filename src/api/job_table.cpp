@@ -70,9 +70,9 @@ void JobTable::apply(const Happening& happening) {
   }
   if (const auto* refused = std::get_if<TaskRefused>(&event)) {
     JobRow* const row = live(refused->task.job);
-    if (row != nullptr && row->state == JobState::pending) {
-      row->reason = "could not be started: " + refused->reason;
-    }
+    if (row == nullptr || happening.moves.empty()) return;  // It is about an old attempt.
+    ++row->refusals;
+    row->reason = "could not be started: " + refused->reason;
   }
 }
 
@@ -111,13 +111,17 @@ void JobTable::moved(const TaskMove& move, Instant at) {
     task.node = move.node;
     task.devices = move.devices;
   }
-  if (move.phase == TaskPhase::running && !row->started) row->started = at;
+  if (move.phase == TaskPhase::running) {
+    row->refusals = 0;
+    if (!row->started) row->started = at;
+  }
   settle(*row, at);
 }
 
 void JobTable::settle(JobRow& row, Instant at) {
   if (row.over == row.tasks.size()) {
     row.finished = at;
+    if (row.refusals >= refusals_most) return set_state(row, JobState::failed);
     row.reason.clear();
     if (row.cancelled) return set_state(row, JobState::cancelled);
     const auto failed = std::ranges::find(row.tasks, TaskPhase::failed, &TaskRow::phase);
@@ -126,11 +130,11 @@ void JobTable::settle(JobRow& row, Instant at) {
     return set_state(row, JobState::failed);
   }
   if (row.active > 0) {
-    row.reason = row.cancelled ? "is being stopped" : "";
+    if (row.refusals == 0) row.reason = row.cancelled ? "is being stopped" : "";
     return set_state(row, JobState::running);
   }
   if (row.held) return set_state(row, JobState::held);
-  if (row.state == JobState::running) row.reason = "must be placed anew";
+  if (row.state == JobState::running && row.refusals == 0) row.reason = "must be placed anew";
   set_state(row, JobState::pending);
 }
 

@@ -35,6 +35,10 @@ struct TaskRow {
   DeviceSet devices;
 };
 
+/// A job of which so many launches in a row were refused is given up: a program that is not there
+/// will not be there a moment later either.
+inline constexpr std::uint32_t refusals_most = 5;
+
 struct JobRow {
   JobId id;
   JobState state = JobState::pending;
@@ -46,8 +50,9 @@ struct JobRow {
   std::optional<Instant> started;
   std::optional<Instant> finished;
   std::vector<TaskRow> tasks;
-  std::uint32_t active = 0;  ///< Tasks that hold a place ...
-  std::uint32_t over = 0;    ///< ... and those that ended.
+  std::uint32_t refusals = 0;  ///< Launches that were refused since something of it ran.
+  std::uint32_t active = 0;    ///< Tasks that hold a place ...
+  std::uint32_t over = 0;      ///< ... and those that ended.
 };
 
 class JobTable {

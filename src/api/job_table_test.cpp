@@ -135,6 +135,21 @@ TEST_F(JobTableTest, ShowsWhatIsCancelledHeldAndRefused) {
   EXPECT_THAT(json(running), HasSubstr(R"("exit_code":null)"));
 }
 
+TEST_F(JobTableTest, AJobThatCannotBeStartedFails) {
+  const JobId id = submit();
+  for (std::uint32_t attempt = 1; attempt <= refusals_most; ++attempt) {
+    apply(PlanDecided{{placement({id, 0}, 0, 0)}});
+    EXPECT_EQ(row(id).state, JobState::running);
+    apply(TaskRefused{{id, 0}, attempt, "no such program"});
+    apply(TaskRefused{{id, 0}, attempt, "no such program"});  // Said twice, it is one.
+    EXPECT_EQ(row(id).state, JobState::pending);
+    EXPECT_EQ(row(id).refusals, attempt);
+  }
+  apply(JobCancelled{id});  // As the engine's thread does.
+  EXPECT_EQ(row(id).state, JobState::failed);
+  EXPECT_EQ(row(id).reason, "could not be started: no such program");
+}
+
 TEST_F(JobTableTest, ListsTheNewestFirst) {
   for (int job = 0; job < 4; ++job) submit();
   apply(JobCancelled{JobId(2)});

@@ -296,5 +296,6 @@ COMMANDS = [
     (["completion", "fish"], "known: bash, zsh"), (["completion"], "required"),
     (["config", "check", ""], "the value is empty"), (["config"], "known: check"),
     (["sim", "scenario", "--jsn", "x"], "did you mean --json?"), (["sim"], "--fleet FILE"),
-    (["sim", "--workload", "x"], "--fleet FILE"), ([], "known: serve"), (["smi"], "did you mean sim"),
+    (["sim", "--workload", "x"], "--fleet FILE"), ([], "known: serve"),
+    (["smi"], "did you mean sim"),
 ]

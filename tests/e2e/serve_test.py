@@ -45,6 +45,15 @@ class ServeTest(ServeCase):
         self.wait_for(lambda: not kept.exists(), "its variables to be forgotten")
         self.assertNotIn("very-secret", self.said())
 
+    def test_a_program_that_is_not_there_fails_with_its_reason(self):
+        self.start()
+        job = self.wait_for_state(self.submit("--", "/no/such/program"), "failed")
+        self.assertIn("could not be started", job["reason"])
+        self.assertIn("/no/such/program", job["reason"])
+        self.assertEqual(job["attempt"], 5)
+        nowhere = self.submit("--chdir", self.folder / "nowhere", "--", "true")
+        self.assertIn("nowhere", self.wait_for_state(nowhere, "failed")["reason"])
+
     def test_what_does_not_fit_waits_and_says_why(self):
         self.start()
         first = self.submit("--gpus", "8", "--", "sleep", "60")
