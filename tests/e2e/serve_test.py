@@ -1,6 +1,7 @@
 """`tutti serve` as a person uses it: submit, look, read, cancel, pull the plug."""
 import json
 import os
+import pathlib
 import random
 import signal
 import subprocess
@@ -171,9 +172,19 @@ class KillTest(ServeCase):
         self.assertEqual(len(started), len(set(started)), "a job was started twice")
         self.assertEqual(set(acknowledged) - set(started), set())
         self.stop()
-        left = subprocess.run(["pgrep", "-f", str(self.data)], capture_output=True, text=True,
-                              check=False).stdout.split()
-        self.assertEqual(left, [], "processes were left behind")
+        self.assertEqual(self.processes(), [], "processes were left behind")
+
+    def processes(self):
+        """The command lines of all that has to do with this server."""
+        found = []
+        for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                words = path.read_bytes()
+            except OSError:
+                continue  # It ended meanwhile.
+            if str(self.data).encode() in words:
+                found.append(words.replace(b"\0", b" ").decode(errors="replace"))
+        return found
 
 
 if __name__ == "__main__":
