@@ -204,11 +204,11 @@ TEST(EventLoopTest, NamesAreResolvedAndUnknownOnesAreErrors) {
   EventLoop loop;
   std::vector<IpAddress> found;
   loop.resolve("localhost", 7070, [&](Result<std::vector<IpAddress>> got) {
-    ASSERT_TRUE(got.has_value()) << got.error().text();
-    found = *std::move(got);
+    EXPECT_TRUE(got.has_value()) << got.error().text();
+    if (got) found = *std::move(got);
     loop.resolve("no-such-host.invalid", 1, [&](Result<std::vector<IpAddress>> none) {
-      ASSERT_FALSE(none.has_value());
-      EXPECT_EQ(none.error().where, "no-such-host.invalid");
+      EXPECT_FALSE(none.has_value());
+      EXPECT_EQ(none ? "" : none.error().where, "no-such-host.invalid");
       loop.stop();
     });
   });

@@ -29,11 +29,15 @@ namespace tutti::test {
 class TempFolder {
  public:
   TempFolder() {
-    const std::string memory = "/dev/shm";
-    std::string name =
-        (std::filesystem::is_directory(memory) ? memory : testing::TempDir()) + "/tutti-XXXXXX";
-    path_ = ::mkdtemp(name.data());
-    std::filesystem::permissions(path_, std::filesystem::perms::all);
+    // In memory, where the user of the test may write there.
+    for (const std::string& parent : {std::string("/dev/shm"), testing::TempDir()}) {
+      std::string name = parent + "/tutti-XXXXXX";
+      if (::mkdtemp(name.data()) == nullptr) continue;
+      path_ = name;
+      std::filesystem::permissions(path_, std::filesystem::perms::all);
+      return;
+    }
+    ADD_FAILURE() << "there is no folder for temporary files";
   }
   TempFolder(const TempFolder&) = delete;
   TempFolder& operator=(const TempFolder&) = delete;
