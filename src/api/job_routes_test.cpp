@@ -1,0 +1,181 @@
+/// Routes as a client meets them: through a real server, as a user whom the test chooses.
+#include "api/job_routes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "api/node_routes.h"
+#include "format/json.h"
+#include "model/catalog.h"
+#include "net/http_client.h"
+#include "net/http_server.h"
+#include "sched/test_fleet.h"
+
+namespace tutti {
+namespace {
+
+using testing::HasSubstr;
+
+class SilentBackend final : public Backend {
+ public:
+  void execute(const Action&, const State&) override {}
+  std::vector<Observed> observe() override { return {}; }
+};
+
+class JobRoutesTest : public testing::Test {
+ protected:
+  JobRoutesTest() : catalog_(Catalog::builtin().value()) {
+    EngineThread::Ports ports;
+    ports.engine = &engine_;
+    ports.post = [this](EngineThread::Work work) { loop_.post(std::move(work)); };
+    ports.publish = [this](const std::vector<Happening>& happened) {
+      for (const Happening& each : happened) jobs_.apply(each);
+    };
+    ports.clock = [this] { return Instant{now_ += 1000}; };
+    ports.failed = [](const Error& error) { ADD_FAILURE() << error.text(); };
+    thread_.emplace(std::move(ports));
+    JobRoutes::Ports routes;
+    routes.loop = &loop_;
+    routes.engine = &*thread_;
+    routes.jobs = &jobs_;
+    routes.catalog = &catalog_;
+    routes.factory = &factory_;
+    routes.keep_environment = [this](std::string_view name, std::string_view variables) {
+      kept_[std::string(name)] = variables;
+      return Result<void>();
+    };
+    routes.open_output = [](const TaskId&, std::uint32_t) {
+      return [left = 1]() mutable { return Result<std::string>(left-- > 0 ? "secret\n" : ""); };
+    };
+    job_routes_.emplace(std::move(routes));
+    job_routes_->declare(router_);
+    node_routes_.emplace(*thread_);
+    node_routes_->declare(router_);
+    url_ = server_.listen({.address = "127.0.0.1:0"}).value();
+    thread_->send({NodeReported{test::node("n0")}}, [](const EngineThread::Answers&) {});
+  }
+
+  net::Response ask(std::string method, const std::string& target, std::string body = {}) {
+    std::optional<Result<net::Response>> got;
+    net::HttpClient client(loop_);
+    const net::Call call = client.send({.method = std::move(method),
+                                        .url = url_.with_target(target),
+                                        .headers = {{"Content-Type", "application/json"}},
+                                        .body = std::move(body)},
+                                       [&](Result<net::Response> response) {
+                                         got = std::move(response);
+                                         loop_.stop();
+                                       });
+    loop_.run();
+    EXPECT_TRUE(got->has_value()) << got->error().text();
+    return *got ? **got : net::Response{};
+  }
+  void as(const std::string& name, Role role = Role::user) { user_ = {name, 1000, role}; }
+  /// A job of the user at hand; only the first of them fits.
+  net::Response submit(const std::string& more = "") {
+    return ask("POST", "/api/v1/jobs",
+               R"({"job": {"name": "j", "gpus": 8, "command": ["true"])" + more + "}}");
+  }
+
+  struct : Journal {
+    Result<void> append(std::span<const Event>, Instant) override { return {}; }
+  } journal_;
+  SilentBackend backend_;
+  RecipeFactory factory_{{.name = "pack", .scores = {{.name = "pack"}}}};
+  Engine engine_{journal_, backend_, factory_};
+  Catalog catalog_;
+  net::EventLoop loop_;
+  JobTable jobs_;
+  std::int64_t now_ = 0;
+  std::map<std::string, std::string> kept_;
+  User user_{"ana", 1000, Role::user};
+  Router router_;
+  std::optional<EngineThread> thread_;
+  std::optional<JobRoutes> job_routes_;
+  std::optional<NodeRoutes> node_routes_;
+  net::HttpServer server_{loop_, {}, [this](net::Request request, net::Answer answer) {
+                            router_.route({std::move(request), {}, user_, std::move(answer)});
+                          }};
+  net::Url url_;
+};
+
+TEST_F(JobRoutesTest, WhatIsSubmittedIsSeenAtOnce) {
+  const net::Response answer = submit(R"(, "environment": {"TOKEN": "x"})");
+  EXPECT_EQ(answer.status, 201) << answer.body;
+  EXPECT_EQ(answer.body, R"({"id":"1","ids":["1"]})");
+  EXPECT_EQ(kept_["1"], std::string("TOKEN=x\0", 8));
+  EXPECT_EQ(jobs_.find(JobId(1))->spec->gangs[0]->groups[0].roles[0].launch.environment, "1");
+  EXPECT_THAT(ask("GET", "/api/v1/jobs/1").body, HasSubstr(R"("user":"ana")"));
+}
+
+TEST_F(JobRoutesTest, NobodyTouchesTheJobsOfOthers) {
+  ASSERT_EQ(submit().status, 201);
+  as("bob");
+  for (const char* verb : {"cancel", "hold", "release"}) {
+    EXPECT_EQ(ask("POST", std::string("/api/v1/jobs/1:") + verb).status, 403) << verb;
+  }
+  const net::Response output = ask("GET", "/api/v1/jobs/1/output");
+  EXPECT_EQ(output.status, 403);
+  EXPECT_THAT(output.body, testing::Not(HasSubstr("secret")));
+  EXPECT_EQ(submit(R"(, "user": "ana")").status, 403);
+  EXPECT_EQ(ask("POST", "/api/v1/nodes/n0:cordon").status, 403);
+  EXPECT_NE(jobs_.find(JobId(1))->state, JobState::cancelled);
+  EXPECT_EQ(jobs_.find(JobId(2)), nullptr);
+}
+
+TEST_F(JobRoutesTest, AnAdministratorMay) {
+  ASSERT_EQ(submit().status, 201);
+  as("root", Role::admin);
+  EXPECT_EQ(ask("GET", "/api/v1/jobs/1/output").body, "secret\n");
+  EXPECT_EQ(ask("POST", "/api/v1/nodes/n0:cordon").status, 200);
+  EXPECT_EQ(ask("POST", "/api/v1/nodes/n9:cordon").status, 404);
+  EXPECT_THAT(ask("GET", "/api/v1/nodes").body, HasSubstr(R"("cordoned":true)"));
+  EXPECT_EQ(submit(R"(, "user": "ana")").status, 201);
+  EXPECT_EQ(ask("POST", "/api/v1/jobs/2:cancel").status, 200);
+  EXPECT_EQ(ask("POST", "/api/v1/jobs/2:cancel").status, 409);  // It is over.
+}
+
+TEST_F(JobRoutesTest, ListsArePagedAndFiltered) {
+  for (int job = 0; job < 3; ++job) ASSERT_EQ(submit().status, 201);
+  const net::Response first = ask("GET", "/api/v1/jobs?limit=2");
+  EXPECT_THAT(first.body, HasSubstr(R"("id":"3")"));
+  EXPECT_THAT(first.body, HasSubstr(R"("next":"2")"));
+  const net::Response rest = ask("GET", "/api/v1/jobs?limit=2&cursor=2");
+  EXPECT_THAT(rest.body, HasSubstr(R"("id":"1")"));
+  EXPECT_THAT(rest.body, HasSubstr(R"("next":null)"));
+  EXPECT_EQ(ask("GET", "/api/v1/jobs?user=bob").body, R"({"jobs":[],"next":null})");
+  for (const char* query : {"limit=0", "limit=1001", "limit=x", "cursor=x", "state=odd", "x=1"}) {
+    EXPECT_EQ(ask("GET", std::string("/api/v1/jobs?") + query).status, 400) << query;
+  }
+}
+
+TEST_F(JobRoutesTest, WhatIsWrongIsRefusedWithItsPlace) {
+  EXPECT_EQ(ask("GET", "/api/v1/nothing").status, 404);
+  EXPECT_EQ(ask("GET", "/api/v1/jobs/7").status, 404);
+  EXPECT_EQ(ask("GET", "/api/v1/jobs/x").status, 404);
+  const net::Response method = ask("DELETE", "/api/v1/jobs");
+  EXPECT_EQ(method.status, 405);
+  EXPECT_EQ(method.headers.find("Allow"), "POST, GET");
+  EXPECT_EQ(ask("POST", "/api/v1/jobs/1:nosuch").status, 405);  // It may only be looked at.
+  EXPECT_THAT(ask("POST", "/api/v1/jobs", R"({"job": {"name": "j", "commnad": ["x"]}})").body,
+              HasSubstr(R"(did you mean \"command\"?)"));
+  EXPECT_EQ(ask("POST", "/api/v1/jobs", "{").status, 400);
+  EXPECT_EQ(ask("POST", "/api/v1/jobs", R"({"job": {"name": "j"}})").status, 400);  // No command.
+  EXPECT_EQ(submit(R"(, "queue": "nosuch")").status, 404);
+}
+
+TEST_F(JobRoutesTest, SaysWhyAJobWaits) {
+  ASSERT_EQ(submit().status, 201);
+  ASSERT_EQ(submit().status, 201);
+  EXPECT_THAT(ask("GET", "/api/v1/jobs/2/explanation").body, HasSubstr("waits"));
+  EXPECT_THAT(ask("GET", "/api/v1/jobs/1/explanation").body, HasSubstr("it is running on n0"));
+}
+
+}  // namespace
+}  // namespace tutti
