@@ -10,7 +10,6 @@
 
 #include "format/json.h"
 #include "net/event_loop.h"
-#include "net/http_client.h"
 
 namespace tutti {
 namespace {
@@ -74,13 +73,13 @@ Result<Client> Client::find(const std::string& address) {
   return Client(TRY(net::Url::parse(where)), variable("TUTTI_TOKEN"));
 }
 
-Result<std::string> Client::ask(std::string method, const std::string& target, std::string body,
-                                std::string_view type) const {
-  net::ClientRequest request{.method = std::move(method),
-                             .url = server_.with_target(target),
-                             .headers = {{"Content-Type", type}},
-                             .body = std::move(body)};
+net::ClientRequest Client::request_for(std::string method, const std::string& target) const {
+  net::ClientRequest request{.method = std::move(method), .url = server_.with_target(target)};
   if (!token_.empty()) request.headers.add("Authorization", "Bearer " + token_);
+  return request;
+}
+
+Result<std::string> Client::ask(net::ClientRequest request) const {
   const std::string url = request.url.text();
   net::Response response = TRY(net::fetch(std::move(request)));
   if (response.status / 100 != 2) return fail(refusal(response, url));
@@ -88,20 +87,22 @@ Result<std::string> Client::ask(std::string method, const std::string& target, s
 }
 
 Result<std::string> Client::get(const std::string& target) const {
-  return ask("GET", target, {}, "application/json");
+  return ask(request_for("GET", target));
 }
 
 Result<std::string> Client::post(const std::string& target, std::string body,
                                  std::string_view type) const {
-  return ask("POST", target, std::move(body), type);
+  net::ClientRequest request = request_for("POST", target);
+  request.headers.add("Content-Type", type);
+  request.body = std::move(body);
+  return ask(std::move(request));
 }
 
 Result<void> Client::follow(const std::string& target,
                             const std::function<Result<void>(std::string_view)>& piece) const {
   net::EventLoop loop;
   net::HttpClient client(loop);
-  net::ClientRequest request{.url = server_.with_target(target)};
-  if (!token_.empty()) request.headers.add("Authorization", "Bearer " + token_);
+  net::ClientRequest request = request_for("GET", target);
   const std::string url = request.url.text();
   Result<void> outcome;
   net::Response head;

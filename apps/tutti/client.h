@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "format/value.h"
-#include "net/url.h"
+#include "net/http_client.h"
 
 namespace CLI {
 class App;
@@ -33,8 +33,8 @@ class Client {
  private:
   Client(net::Url server, std::string token)
       : server_(std::move(server)), token_(std::move(token)) {}
-  Result<std::string> ask(std::string method, const std::string& target, std::string body,
-                          std::string_view type) const;
+  net::ClientRequest request_for(std::string method, const std::string& target) const;
+  Result<std::string> ask(net::ClientRequest request) const;
 
   net::Url server_;
   std::string token_;

@@ -1,7 +1,6 @@
 /// tutti serve: joins the engine, its journal, this machine's tasks and the API.
 #include <fmt/core.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -102,24 +101,41 @@ class Service {
   std::optional<Error> failure_;
 };
 
-Result<void> make_folder(const std::string& path) {
+/// The folder that holds all, closed to others.
+Result<SecretFolder> open_data(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (error) {
     return fail(Error{Code::io, "cannot make the data folder: " + error.message(), path,
                       "--data FOLDER names another one"});
   }
-  if (::chmod(path.c_str(), 0700) == 0) return {};
-  return fail(Error{Code::io, "cannot close the data folder to others", path, {}});
+  return SecretFolder::open(path);
+}
+
+/// The administrator's token; made when the server starts for the first time.
+Result<std::string> admin_token(const SecretFolder& data, const std::string& path) {
+  constexpr std::string_view name = "admin.token";
+  constexpr std::size_t shortest = 32;
+  Result<std::string> known = data.get(name);
+  if (known) {
+    known->erase(known->find_last_not_of(" \n\r\t") + 1);
+    if (known->size() >= shortest) return known;
+    return fail(Error{Code::invalid, "there is no token in it", path + "/admin.token",
+                      "remove it for a new one"});
+  }
+  if (known.error().code != Code::not_found) return known;
+  std::string token = random_token();
+  TRY(data.put(name, token + "\n"));
+  return token;
 }
 
 Result<void> Service::open() {
-  TRY(make_folder(data_));
+  const SecretFolder data = TRY(open_data(data_));
   // The lock of the journal comes first: nothing is touched that another server has.
   journal_ = TRY(JournalFile::open(data_ + "/journal.db"));
   catalog_ = TRY(Catalog::builtin());
   factory_.emplace(TRY(load_policy(options_.policy)));
-  access_.emplace(TRY(admin_token(data_)), ::geteuid());
+  access_.emplace(TRY(admin_token(data, data_)), ::geteuid());
   secrets_.emplace(TRY(SecretFolder::open(data_ + "/environments")));
   machine_ = TRY(this_machine(options_.devices, &catalog_));
   tasks_.emplace(TRY(LocalTasks::open({.folder = data_ + "/tasks"})));

@@ -36,8 +36,8 @@ class Access {
   uid_t owner_;
 };
 
-/// The token in DIR/admin.token, readable by its owner only; made where there is none.
-Result<std::string> admin_token(const std::string& folder);
+/// A new token, which nobody can guess.
+std::string random_token();
 
 /// "ana", or "uid 1234" where nobody is called so.
 std::string user_name(uid_t uid);

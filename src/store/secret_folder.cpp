@@ -27,7 +27,7 @@ bool write_all(int file, std::string_view text) {
 
 bool plain(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
-         c == '_';
+         c == '_' || c == '.';
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ Result<SecretFolder> SecretFolder::open(const std::string& path) {
 }
 
 std::string SecretFolder::path_of(std::string_view name) const {
-  CHECK(!name.empty() && std::ranges::all_of(name, plain), name);
+  CHECK(!name.empty() && name.front() != '.' && std::ranges::all_of(name, plain), name);
   return path_ + "/" + std::string(name);
 }
 
@@ -69,7 +69,11 @@ Result<void> SecretFolder::put(std::string_view name, std::string_view secret) c
 Result<std::string> SecretFolder::get(std::string_view name) const {
   const std::string path = path_of(name);
   const OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!file.valid()) return fail(file_error(path, "open", errno));
+  if (!file.valid()) {
+    Error error = file_error(path, "open", errno);
+    if (errno == ENOENT) error.code = Code::not_found;
+    return fail(std::move(error));
+  }
   std::string secret;
   std::array<char, 4096> piece{};
   for (;;) {

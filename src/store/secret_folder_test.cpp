@@ -39,7 +39,10 @@ TEST_F(SecretFolderTest, KeepsWhatItsOwnerAloneMayRead) {
   folder->remove("17");
   const auto gone = folder->get("17");
   ASSERT_FALSE(gone.has_value());
+  EXPECT_EQ(gone.error().code, Code::not_found);
   EXPECT_THAT(gone.error().text(), testing::HasSubstr("/secrets/17: cannot open it"));
+  ASSERT_TRUE(folder->put("admin.token", "t").has_value());
+  EXPECT_EQ(folder->get("admin.token"), "t");
 }
 
 TEST_F(SecretFolderTest, ClosesAFolderThatOthersCouldRead) {
