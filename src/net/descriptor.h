@@ -20,12 +20,13 @@ class Descriptor {
     std::swap(number_, other.number_);
     return *this;
   }
-  ~Descriptor() {
-    if (valid()) ::close(number_);
-  }
+  ~Descriptor() { close(); }
 
   bool valid() const { return number_ >= 0; }
   int get() const { return number_; }
+  void close() {
+    if (valid()) ::close(std::exchange(number_, -1));
+  }
 
  private:
   int number_ = -1;

@@ -50,7 +50,7 @@ int count_pages(void* pages, sqlite_api::sqlite3*, const char*, int in_log) {
 
 /// The file belongs to its owner alone from the first moment on; SQLite would ask the umask.
 Result<void> make_private(const std::string& path) {
-  const OpenFile file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  const net::Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (file.valid() || errno == EEXIST) return {};
   return fail(file_error(path, "create", errno));
 }
@@ -59,7 +59,7 @@ Result<void> make_private(const std::string& path) {
 Result<void> sync_folder_of(const std::string& path) {
   std::string folder = std::filesystem::path(path).parent_path().string();
   if (folder.empty()) folder = ".";
-  const OpenFile opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const net::Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!opened.valid()) return fail(file_error(folder, "open", errno));
   if (::fsync(opened.get()) != 0) return fail(file_error(folder, "sync", errno));
   return {};
@@ -198,7 +198,7 @@ Result<std::vector<std::string>> Database::tables() {
 }
 
 Result<void> Database::copy_to(const std::string& path) {
-  const OpenFile made(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  const net::Descriptor made(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!made.valid()) {
     Error error = file_error(path, "create", errno);
     if (errno == EEXIST) error.hint = "name a file that does not exist yet";

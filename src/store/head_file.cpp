@@ -30,7 +30,7 @@ std::optional<HeadFile::Head> parse(std::string_view text) {
 }  // namespace
 
 std::optional<HeadFile::Head> HeadFile::read(const std::string& path) {
-  const OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const net::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid()) return std::nullopt;
   std::array<char, note_size + 1> text{};
   const ssize_t size = ::pread(file.get(), text.data(), text.size(), 0);
@@ -38,7 +38,7 @@ std::optional<HeadFile::Head> HeadFile::read(const std::string& path) {
 }
 
 Result<HeadFile> HeadFile::open(const std::string& path) {
-  OpenFile file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  net::Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
   if (!file.valid()) return fail(file_error(path, "open", errno));
   return HeadFile(std::move(file));
 }

@@ -35,9 +35,9 @@ class HeadFile {
   void note(const Head& head) const;
 
  private:
-  explicit HeadFile(OpenFile file) : file_(std::move(file)) {}
+  explicit HeadFile(net::Descriptor file) : file_(std::move(file)) {}
 
-  OpenFile file_;
+  net::Descriptor file_;
 };
 
 }  // namespace tutti

@@ -14,7 +14,7 @@ namespace tutti {
 namespace {
 
 /// The process id that the file holds, or nothing where its holder has not written it yet.
-std::string holder(const OpenFile& file) {
+std::string holder(const net::Descriptor& file) {
   std::array<char, 32> text{};
   const ssize_t size = ::pread(file.get(), text.data(), text.size(), 0);
   std::string out(text.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
@@ -23,7 +23,7 @@ std::string holder(const OpenFile& file) {
 }
 
 /// Is the file that was locked still the one of that name? Somebody may have removed it meanwhile.
-bool still_named(const OpenFile& file, const std::string& path) {
+bool still_named(const net::Descriptor& file, const std::string& path) {
   struct stat locked{};
   struct stat named{};
   return ::fstat(file.get(), &locked) == 0 && ::stat(path.c_str(), &named) == 0 &&
@@ -31,17 +31,6 @@ bool still_named(const OpenFile& file, const std::string& path) {
 }
 
 }  // namespace
-
-OpenFile::~OpenFile() {
-  if (valid()) ::close(descriptor_);
-}
-
-OpenFile::OpenFile(OpenFile&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-
-OpenFile& OpenFile::operator=(OpenFile&& other) noexcept {
-  std::swap(descriptor_, other.descriptor_);
-  return *this;
-}
 
 Error file_error(const std::string& path, const std::string& verb, int error) {
   std::string hint;
@@ -57,7 +46,7 @@ Error file_error(const std::string& path, const std::string& verb, int error) {
 
 Result<LockFile> LockFile::acquire(const std::string& path) {
   for (;;) {
-    OpenFile file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    net::Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (!file.valid()) return fail(file_error(path, "open", errno));
     if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno == EINTR) continue;

@@ -8,24 +8,9 @@
 #include <string>
 
 #include "base/result.h"
+#include "net/descriptor.h"
 
 namespace tutti {
-
-/// A file descriptor that closes itself.
-class OpenFile {
- public:
-  OpenFile() = default;
-  explicit OpenFile(int descriptor) : descriptor_(descriptor) {}
-  ~OpenFile();
-  OpenFile(OpenFile&& other) noexcept;
-  OpenFile& operator=(OpenFile&& other) noexcept;
-
-  bool valid() const { return descriptor_ >= 0; }
-  int get() const { return descriptor_; }
-
- private:
-  int descriptor_ = -1;
-};
 
 /// Why the operating system refused to `verb` the file: "cannot open it: No space left on device".
 Error file_error(const std::string& path, const std::string& verb, int error);
@@ -41,9 +26,9 @@ class LockFile {
   ~LockFile();
 
  private:
-  explicit LockFile(OpenFile file) : file_(std::move(file)) {}
+  explicit LockFile(net::Descriptor file) : file_(std::move(file)) {}
 
-  OpenFile file_;
+  net::Descriptor file_;
 };
 
 }  // namespace tutti

@@ -36,7 +36,8 @@ Result<SecretFolder> SecretFolder::open(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     return fail(file_error(path, "make", errno));
   }
-  const OpenFile folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  const net::Descriptor folder(
+      ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
   if (!folder.valid()) return fail(file_error(path, "open", errno));
   if (::fchmod(folder.get(), 0700) != 0) return fail(file_error(path, "close to others", errno));
   return SecretFolder(path);
@@ -52,7 +53,8 @@ Result<void> SecretFolder::put(std::string_view name, std::string_view secret) c
   const std::string fresh = path + ".new";
   ::unlink(fresh.c_str());
   {
-    const OpenFile file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    const net::Descriptor file(
+        ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!file.valid()) return fail(file_error(fresh, "make", errno));
     if (!write_all(file.get(), secret) || ::fdatasync(file.get()) != 0) {
       const int error = errno;
@@ -61,14 +63,14 @@ Result<void> SecretFolder::put(std::string_view name, std::string_view secret) c
     }
   }
   if (::rename(fresh.c_str(), path.c_str()) != 0) return fail(file_error(path, "make", errno));
-  const OpenFile folder(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const net::Descriptor folder(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.valid() && ::fsync(folder.get()) == 0) return {};
   return fail(file_error(path_, "keep", errno));
 }
 
 Result<std::string> SecretFolder::get(std::string_view name) const {
   const std::string path = path_of(name);
-  const OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const net::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!file.valid()) {
     Error error = file_error(path, "open", errno);
     if (errno == ENOENT) error.code = Code::not_found;

@@ -29,10 +29,6 @@ struct flock whole_file() {
 
 }  // namespace
 
-void Descriptor::close() {
-  if (valid()) ::close(std::exchange(number_, -1));
-}
-
 Result<Pipe> make_pipe(int flags) {
   int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC | flags) != 0) return fail(system_error({}, "make a pipe", errno));

@@ -15,28 +15,11 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "net/descriptor.h"
 
 namespace tutti {
 
-/// A file descriptor that closes itself.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() { close(); }
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-
-  bool valid() const { return number_ >= 0; }
-  int get() const { return number_; }
-  void close();
-
- private:
-  int number_ = -1;
-};
+using net::Descriptor;
 
 /// Both ends of a pipe.
 struct Pipe {
