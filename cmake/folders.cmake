@@ -41,11 +41,18 @@ function(tutti_folder folder)
   endif()
 endfunction()
 
+# A header rather than a flag: objects of tests that do not ask are the same in all checkouts.
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/include/generated/source_dir.h @ONLY CONTENT
+"/// Where the sources lie, for tests that read files.
+#pragma once
+
+#define TUTTI_SOURCE_DIR \"@CMAKE_SOURCE_DIR@\"
+")
+
 # tutti_test(NAME LIBRARIES SOURCE...): one gtest binary, build/<preset>/tests/NAME_test.
 function(tutti_test name libraries)
   find_package(GTest REQUIRED)
   add_executable(${name}_test ${ARGN})
   target_link_libraries(${name}_test PRIVATE ${libraries} GTest::gmock GTest::gtest_main)
-  target_compile_definitions(${name}_test PRIVATE TUTTI_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   set_target_properties(${name}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 endfunction()

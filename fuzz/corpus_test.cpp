@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "generated/source_dir.h"
+
 #define TARGET(name) extern "C" int fuzz_##name(const std::uint8_t*, std::size_t);
 TUTTI_FUZZ_TARGETS
 #undef TARGET

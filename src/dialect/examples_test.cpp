@@ -7,6 +7,7 @@
 #include <string>
 
 #include "dialect/tutti.h"
+#include "generated/source_dir.h"
 #include "model/catalog.h"
 #include "model/state.h"
 

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "generated/source_dir.h"
 #include "model/codec.h"
 #include "model/state.h"
 

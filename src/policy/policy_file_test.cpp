@@ -6,6 +6,8 @@
 #include <iterator>
 #include <string>
 
+#include "generated/source_dir.h"
+
 namespace tutti {
 namespace {
 

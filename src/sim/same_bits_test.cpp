@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "generated/source_dir.h"
 #include "sim/chaos.h"
 #include "sim/files.h"
 #include "sim/fill.h"

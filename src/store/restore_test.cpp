@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "engine/engine.h"
+#include "generated/source_dir.h"
 #include "policy/registry.h"
 #include "store/test_store.h"
 

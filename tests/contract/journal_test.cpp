@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "generated/source_dir.h"
 #include "model/catalog.h"
 #include "model/codec.h"
 #include "policy/registry.h"
