@@ -32,6 +32,10 @@ struct Options {
   std::string tasks;
   std::string directory;
   std::string output;
+  std::string time;
+  std::string retries;
+  std::string array;
+  std::vector<std::string> after;
   std::vector<std::string> variables;
   bool held = false;
   bool json = false;
@@ -47,6 +51,19 @@ bool names_file(const std::vector<std::string>& words) {
 
 std::string absolute(const std::string& path) {
   return path.empty() ? path : std::filesystem::absolute(path).lexically_normal().string();
+}
+
+/// "12", or "12:end": what of it is awaited.
+void write_after(JsonWriter& json, const std::vector<std::string>& after) {
+  if (after.empty()) return;
+  json.key("after").begin_list();
+  for (const std::string& each : after) {
+    const std::size_t colon = std::min(each.find(':'), each.size());
+    json.begin_object().member("job", each.substr(0, colon));
+    if (colon < each.size()) json.member("on", each.substr(colon + 1));
+    json.end_object();
+  }
+  json.end_list();
 }
 
 Result<std::string> job_of(const Options& options) {
@@ -73,6 +90,10 @@ Result<std::string> job_of(const Options& options) {
   json.member("directory", absolute(options.directory.empty() ? "." : options.directory));
   if (!options.output.empty()) json.member("output", absolute(options.output));
   if (options.held) json.member("held", true);
+  member("time_limit", options.time);
+  member("retries", options.retries);
+  if (!options.array.empty()) json.member("array", options.array);
+  write_after(json, options.after);
   if (!options.variables.empty()) json.key("environment").begin_object();
   for (const std::string& each : options.variables) {
     const std::size_t equals = each.find('=');
@@ -137,6 +158,15 @@ void declare_submit(CLI::App& app, Run& run) {
                    "A variable of its environment; may "
                    "repeat")
       ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  option("--time", options->time, "It is stopped after so long: 90m, 2h", "DURATION");
+  option("--retries", options->retries, "How often it starts anew when it fails", "N");
+  option("--array", options->array, "Once for each number: 0-99, 1,5,9, 0-99%10 for ten at once",
+         "NUMBERS");
+  submit_command
+      ->add_option("--after", options->after,
+                   "It waits for that job to succeed, or for its start, end or failure; may repeat")
+      ->type_name("ID[:end]")
       ->allow_extra_args(false);
   submit_command->add_flag("--hold", options->held, "It waits for tutti release");
   submit_command->add_flag("--json", options->json, "Print the server's answer");

@@ -8,7 +8,6 @@
 #include <array>
 #include <utility>
 
-#include "api/job_table.h"
 #include "base/check.h"
 
 namespace tutti {
@@ -56,7 +55,13 @@ void EngineThread::put(Letter letter) {
 void EngineThread::wait() const {
   std::array<pollfd, 2> files{pollfd{.fd = wake_, .events = POLLIN, .revents = 0},
                               pollfd{.fd = ports_.reports_ready, .events = POLLIN, .revents = 0}};
-  ::poll(files.data(), files.size(), -1);  // A negative descriptor is left out.
+  int most_ms = -1;
+  if (const auto timer = ports_.engine->state().timers().next()) {
+    // Rounded up: who wakes too early has nothing to do yet.
+    const std::int64_t left = std::max<std::int64_t>((*timer - ports_.clock()).us, 0) / 1000 + 1;
+    most_ms = static_cast<int>(std::min<std::int64_t>(left, 3'600'000));
+  }
+  ::poll(files.data(), files.size(), most_ms);  // A negative descriptor is left out.
   std::uint64_t count = 0;
   [[maybe_unused]] const auto read = ::read(wake_, &count, sizeof count);
 }
@@ -92,14 +97,13 @@ bool EngineThread::turn(std::vector<Letter> letters) {
   }
   std::vector<Event> reports;
   if (ports_.take_reports) reports = ports_.take_reports();
-  const std::size_t heard = reports.size();
-  give_up(reports);
   inbox.insert(inbox.end(), reports.begin(), reports.end());
-  if (inbox.empty()) return true;
   const Instant now = std::max(ports_.clock(), engine.state().now());
+  const auto timer = engine.state().timers().next();
+  if (inbox.empty() && (!timer || *timer > now)) return true;
   auto refused = engine.take(inbox, now);
   if (!refused) return fail_with(refused.error());
-  if (heard > 0 && ports_.keep_reports) ports_.keep_reports(std::span(reports).first(heard));
+  if (!reports.empty() && ports_.keep_reports) ports_.keep_reports(reports);
   publish();
   answer(letters, *refused);
   const auto plan = engine.decide(now);
@@ -112,7 +116,7 @@ bool EngineThread::turn(std::vector<Letter> letters) {
 bool EngineThread::turned_away(Letter& letter) {
   const State& state = ports_.engine->state();
   for (std::size_t at = 0; at < letter.events.size(); ++at) {
-    auto admitted = state.admissible(letter.events[at]);
+    auto admitted = state.admissible(letter.events[at], std::span(letter.events).first(at));
     if (admitted) continue;
     Answers answers(letter.events.size(), fail(Code::conflict, std::string(refused_with_another)));
     answers[at] = fail(std::move(admitted).error());
@@ -149,18 +153,6 @@ void EngineThread::answer(std::vector<Letter>& letters,
     ports_.post([done = std::move(letter.done), answers = std::move(answers)]() mutable {
       done(std::move(answers));
     });
-  }
-}
-
-void EngineThread::give_up(std::vector<Event>& reports) {
-  for (std::size_t at = 0, count = reports.size(); at < count; ++at) {
-    const Event& event = reports[at];
-    if (const auto* started = std::get_if<TaskStarted>(&event)) refusals_.erase(started->task.job);
-    const auto* refused = std::get_if<TaskRefused>(&event);
-    if (refused == nullptr || ++refusals_[refused->task.job] < refusals_most) continue;
-    const JobId job = refused->task.job;
-    refusals_.erase(job);
-    reports.push_back(JobCancelled{job});
   }
 }
 

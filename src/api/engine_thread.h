@@ -9,7 +9,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -78,13 +77,10 @@ class EngineThread {
   void publish();
   void answer(std::vector<Letter>& letters, const std::vector<Engine::Refused>& refused);
   bool fail_with(const Error& error);
-  /// Adds that jobs are given up of which launch after launch was refused.
-  void give_up(std::vector<Event>& reports);
 
   Ports ports_;
   Happenings happenings_;
-  std::map<JobId, std::uint32_t> refusals_;  ///< In a row.
-  int wake_ = -1;                            ///< An eventfd: somebody put something into the inbox.
+  int wake_ = -1;  ///< An eventfd: somebody put something into the inbox.
   std::mutex mutex_;
   std::vector<Letter> inbox_;  ///< Guarded by mutex_.
   std::jthread thread_;        ///< Last: it uses all of the above.

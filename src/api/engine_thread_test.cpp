@@ -129,8 +129,10 @@ class EngineThreadTest : public testing::Test {
     EXPECT_TRUE(readers_.run_until([&] { return answers.has_value(); }));
     return answers.value_or(EngineThread::Answers{});
   }
-  static Event submission(std::uint64_t id) {
-    return JobSubmitted{JobId(id), test::job(test::task(1000, 1))};
+  static Event submission(std::uint64_t id, JobRules rules = {}) {
+    auto spec = std::make_shared<JobSpec>(*test::job(test::task(1000, 1)));
+    spec->rules = std::move(rules);
+    return JobSubmitted{JobId(id), std::move(spec)};
   }
 
   SlowJournal journal_;
@@ -209,21 +211,18 @@ TEST_F(EngineThreadTest, ReportsWakeItAndAreKeptBeforeTheyAreForgotten) {
   EXPECT_EQ(kept_, 1);
 }
 
-TEST_F(EngineThreadTest, AJobThatIsRefusedAgainAndAgainIsGivenUp) {
-  send({NodeReported{test::node("n0")}, submission(1)});
+TEST_F(EngineThreadTest, TimersWakeIt) {
+  send({NodeReported{test::node("n0")}, submission(1, {.retries = 1, .pause = Duration{20'000}})});
   ASSERT_TRUE(readers_.run_until([&] { return heard_.back() == "plan_decided"; }));
-  for (std::uint32_t attempt = 1; attempt <= 5; ++attempt) {
-    {
-      const std::scoped_lock lock(mutex_);
-      reports_ = {TaskRefused{{JobId(1), 0}, attempt, "no such program"}};
-    }
-    const std::uint64_t one = 1;
-    ASSERT_EQ(::write(reports_ready_, &one, sizeof one), static_cast<ssize_t>(sizeof one));
-    const std::string next = attempt < 5 ? "plan_decided" : "job_cancelled";
-    const std::size_t before = heard_.size();
-    ASSERT_TRUE(readers_.run_until([&] { return heard_.size() > before && heard_.back() == next; }))
-        << attempt;
+  {
+    const std::scoped_lock lock(mutex_);
+    reports_ = {TaskStarted{{JobId(1), 0}, 1}, TaskExited{{JobId(1), 0}, 1, 7}};
   }
+  const std::uint64_t one = 1;
+  ASSERT_EQ(::write(reports_ready_, &one, sizeof one), static_cast<ssize_t>(sizeof one));
+  ASSERT_TRUE(readers_.run_until([&] { return heard_.back() == "task_exited"; }));
+  ASSERT_TRUE(readers_.run_until([&] { return heard_.back() == "plan_decided"; }));
+  EXPECT_EQ(heard_[heard_.size() - 2], "time_passed");
 }
 
 TEST_F(EngineThreadTest, AJournalThatFailsIsTheEnd) {

@@ -9,6 +9,7 @@
 #include "api/json_text.h"
 #include "format/json.h"
 #include "sched/explain.h"
+#include "sched/held_back.h"
 #include "sched/pending.h"
 
 namespace tutti {
@@ -74,6 +75,7 @@ std::string why_it_waits(const State& state, const PolicyFactory& factory, JobId
   const JobIndex index = state.find(id);
   if (!index.valid()) return {};
   const Job& job = state.jobs()[index];
+  if (std::string held = held_back(state, index); !held.empty()) return held;
   for (std::uint32_t at = 0; at < job.gangs; ++at) {
     const GangIndex gang(job.first_gang.value() + at);
     if (wants_place(state, gang)) return to_text(state, explain(state, factory, gang));
@@ -83,7 +85,6 @@ std::string why_it_waits(const State& state, const PolicyFactory& factory, JobId
 
 /// The answer to `explain` for a job of which nothing waits.
 std::string state_in_words(const JobTable& table, const JobRow& row) {
-  if (row.state == JobState::held) return "it is held back; tutti release starts it\n";
   std::string out = row.finished ? "it is over: " : "it is ";
   out += to_text(row.state);
   if (!row.reason.empty()) out += ": " + row.reason;
@@ -191,7 +192,7 @@ void JobRoutes::explain(Call call) {
     json.member("state", to_text(job.state)).member("text", text).end_object();
     to.send(200, std::move(out));
   };
-  if (row->state != JobState::pending) {
+  if (row->state != JobState::pending && row->state != JobState::held) {
     return answer(std::move(call), *row, state_in_words(*ports_.jobs, *row));
   }
   ports_.engine->ask([this, answer, id = row->id,

@@ -44,6 +44,15 @@ std::shared_ptr<JobSpec> with_environment(const JobSpec& spec, const std::string
   return changed;
 }
 
+/// A program that is not there will hardly be there a moment later.
+constexpr std::uint32_t launches_most = 3;
+
+std::uint64_t gangs_of(const JobSpec& spec) {
+  std::uint64_t gangs = 0;
+  for (const auto& gang : spec.gangs) gangs += gang->copies;
+  return gangs;
+}
+
 bool has_commands(const JobSpec& spec) {
   return std::ranges::all_of(spec.gangs, [](const auto& gang) {
     return std::ranges::all_of(gang->groups, [](const GroupSpec& group) {
@@ -58,7 +67,9 @@ std::string ids_json(const std::vector<Event>& events) {
   JsonWriter json(out);
   json.begin_object();
   if (events.size() == 1) {
-    json.member("id", std::to_string(std::get<JobSubmitted>(events.front()).id.value()));
+    const JobSubmitted& job = std::get<JobSubmitted>(events.front());
+    json.member("id", std::to_string(job.id.value()));
+    if (!job.spec->array.empty()) json.member("count", gangs_of(*job.spec));
   }
   json.key("ids").begin_list();
   for (const Event& event : events) {
@@ -93,6 +104,7 @@ Result<Event> JobRoutes::submission(const Call& call, const Submission& wanted) 
     spec = with_environment(*spec, name);
   }
   spec->user = owner;
+  spec->rules.launches = launches_most;
   return JobSubmitted{id, std::move(spec)};
 }
 
@@ -100,8 +112,12 @@ Result<std::vector<Event>> JobRoutes::submissions(const Call& call) {
   const Workload workload = TRY(parse(call.request, ports_.catalog));
   next_id_ = std::max(next_id_, ports_.jobs->next_id().value());
   std::vector<Event> events;
+  const std::uint64_t first = next_id_;
   for (const Submission& wanted : workload.jobs) {
-    events.push_back(TRY(submission(call, wanted)));
+    Submission numbered = wanted;
+    for (Dependency& each : numbered.after) each.job = JobId(first + each.job.value());
+    numbered.spec = with_after(wanted.spec, std::move(numbered.after));
+    events.push_back(TRY(submission(call, numbered)));
   }
   return events;
 }

@@ -14,6 +14,7 @@ constexpr std::array<std::string_view, 6> words{"pending", "running",   "succeed
 /// Why a task failed, in words.
 std::string why(std::size_t ordinal, const TaskRow& task) {
   std::string who = "task " + std::to_string(ordinal);
+  if (task.why == Why::time_up) return who + " ran longer than the job's time limit";
   switch (task.cause) {
     case ExitCause::exited:
       return who + " exited with code " + std::to_string(task.exit_code);
@@ -71,8 +72,8 @@ void JobTable::apply(const Happening& happening) {
   if (const auto* refused = std::get_if<TaskRefused>(&event)) {
     JobRow* const row = live(refused->task.job);
     if (row == nullptr || happening.moves.empty()) return;  // It is about an old attempt.
-    ++row->refusals;
-    row->reason = "could not be started: " + refused->reason;
+    row->refused = "could not be started: " + refused->reason;
+    settle(*row, happening.at);
   }
 }
 
@@ -111,31 +112,41 @@ void JobTable::moved(const TaskMove& move, Instant at) {
     task.node = move.node;
     task.devices = move.devices;
   }
+  task.why = move.why;
   if (move.phase == TaskPhase::running) {
-    row->refusals = 0;
+    row->refused.clear();
     if (!row->started) row->started = at;
   }
   settle(*row, at);
 }
 
 void JobTable::settle(JobRow& row, Instant at) {
-  if (row.over == row.tasks.size()) {
-    row.finished = at;
-    if (row.refusals >= refusals_most) return set_state(row, JobState::failed);
-    row.reason.clear();
-    if (row.cancelled) return set_state(row, JobState::cancelled);
-    const auto failed = std::ranges::find(row.tasks, TaskPhase::failed, &TaskRow::phase);
-    if (failed == row.tasks.end()) return set_state(row, JobState::succeeded);
-    row.reason = why(static_cast<std::size_t>(failed - row.tasks.begin()), *failed);
-    return set_state(row, JobState::failed);
-  }
+  if (row.over == row.tasks.size()) return finish(row, at);
+  row.reason = row.refused;
   if (row.active > 0) {
-    if (row.refusals == 0) row.reason = row.cancelled ? "is being stopped" : "";
+    if (row.cancelled) row.reason = "is being stopped";
     return set_state(row, JobState::running);
   }
+  const auto again = std::ranges::find(row.tasks, Why::gang_restarts, &TaskRow::why);
+  if (row.reason.empty() && again != row.tasks.end()) row.reason = "failed, and starts anew";
   if (row.held) return set_state(row, JobState::held);
-  if (row.state == JobState::running && row.refusals == 0) row.reason = "must be placed anew";
+  if (row.reason.empty() && row.started) row.reason = "must be placed anew";
   set_state(row, JobState::pending);
+}
+
+void JobTable::finish(JobRow& row, Instant at) {
+  row.finished = at;
+  row.reason.clear();
+  const auto failed = std::ranges::find(row.tasks, TaskPhase::failed, &TaskRow::phase);
+  if (failed != row.tasks.end() && !row.cancelled) {
+    row.reason = row.refused.empty()
+                     ? why(static_cast<std::size_t>(failed - row.tasks.begin()), *failed)
+                     : row.refused;
+    return set_state(row, JobState::failed);
+  }
+  const bool never = row.tasks.front().why == Why::never_after;
+  if (never) row.reason = "what it waited for cannot come true any more";
+  set_state(row, row.cancelled || never ? JobState::cancelled : JobState::succeeded);
 }
 
 void JobTable::set_state(JobRow& row, JobState state) {

@@ -33,11 +33,8 @@ struct TaskRow {
   std::uint32_t attempt = 0;
   NodeIndex node;  ///< Where it is, or was last.
   DeviceSet devices;
+  Why why = Why::itself;  ///< It came to its phase.
 };
-
-/// A job of which so many launches in a row were refused is given up: a program that is not there
-/// will not be there a moment later either.
-inline constexpr std::uint32_t refusals_most = 5;
 
 struct JobRow {
   JobId id;
@@ -50,9 +47,9 @@ struct JobRow {
   std::optional<Instant> started;
   std::optional<Instant> finished;
   std::vector<TaskRow> tasks;
-  std::uint32_t refusals = 0;  ///< Launches that were refused since something of it ran.
-  std::uint32_t active = 0;    ///< Tasks that hold a place ...
-  std::uint32_t over = 0;      ///< ... and those that ended.
+  std::string refused;       ///< Why the backend would not start it last; empty once it ran.
+  std::uint32_t active = 0;  ///< Tasks that hold a place ...
+  std::uint32_t over = 0;    ///< ... and those that ended.
 };
 
 class JobTable {
@@ -79,6 +76,7 @@ class JobTable {
   void moved(const TaskMove& move, Instant at);
   /// Its state follows from its tasks.
   void settle(JobRow& row, Instant at);
+  void finish(JobRow& row, Instant at);
   void set_state(JobRow& row, JobState state);
   /// None where it ended, too.
   JobRow* live(JobId id);

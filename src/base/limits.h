@@ -44,6 +44,12 @@ inline constexpr unsigned classes = 256;
 /// holds its devices against everyone else.
 inline constexpr std::int64_t grace_seconds = 86'400;
 
+/// Jobs that one job may wait for; a fan-in of more goes through a job between.
+inline constexpr std::size_t dependencies_per_job = 1000;
+
+/// Of run times and pauses, ten years: sums of two of them stay far below 2^63 microseconds.
+inline constexpr std::int64_t longest_seconds = 10LL * 366 * 86'400;
+
 /// Nesting of YAML and JSON input; real manifests stay below 20.
 inline constexpr unsigned input_depth = 128;
 

@@ -136,15 +136,30 @@ class WorkloadParse {
     TRY(count(reader, entry));
     const std::int64_t gpu_milli = gpu_milli_of(entry.spec);
     Instant at = Instant{} + entry.at;
+    std::vector<Dependency> named;
+    std::vector<Dependency> numbered;
+    for (const NamedDependency& each : entry.after) {
+      const auto row = names_.find({entry.spec.space, each.job});
+      if (row != names_.end()) {
+        named.push_back({JobId(row->second), each.on});
+      } else if (const auto id = numbered_job(each.job)) {
+        numbered.push_back({*id, each.on});
+      } else {
+        return fail(reader.error("after", fmt::format("no job {} stands above", quote(each.job)),
+                                 "jobs of a server are named by their numbers"));
+      }
+    }
     for (const std::string& name : entry.names) {
-      if (!names_.emplace(entry.spec.space, name).second) {
+      if (!names_.try_emplace({entry.spec.space, name}, specs_.size()).second) {
         return fail(reader.error("name", fmt::format("job {} appears twice", quote(name))));
       }
       auto spec = std::make_shared<JobSpec>(entry.spec);
       spec->name = name;
+      spec->rules.after = numbered;
       specs_.push_back(std::move(spec));
       workload_.jobs.push_back({.spec = nullptr,
                                 .environment = entry.environment,
+                                .after = named,
                                 .at = at,
                                 .length = entry.length,
                                 .gpu_milli = gpu_milli});
@@ -172,7 +187,8 @@ class WorkloadParse {
   std::uint64_t tasks_ = 0;
   std::uint64_t labels_ = 0;
   std::vector<std::shared_ptr<JobSpec>> specs_;
-  std::set<std::pair<std::string, std::string>> names_;  ///< Namespace and name.
+  /// The row of each, by namespace and name.
+  std::map<std::pair<std::string, std::string>, std::size_t> names_;
 };
 
 constexpr std::string_view wanted_of_jobs = "a workload has at least: jobs: [{name: j0, cpu: 1}]";

@@ -205,6 +205,7 @@ Result<JobEntry> read_job(Reader& reader, std::size_t room, const Catalog* catal
   job.spec.labels = TRY(read_labels(reader, "labels"));
   job.spec.held = TRY(reader.optional_boolean("held")).value_or(false);
   job.environment = TRY(read_environment(reader));
+  TRY(read_rules(reader, job));
   TRY(read_times(reader, job));
   const Inherited from{job.spec.labels, catalog};
   std::vector<GangSpec> gangs;
@@ -214,6 +215,11 @@ Result<JobEntry> read_job(Reader& reader, std::size_t room, const Catalog* catal
     gangs = TRY(reader.list("gangs", [&](Reader& inner) { return read_gang(inner, from); }));
     if (gangs.empty()) return fail(reader.error("gangs", "the list is empty"));
     TRY(check_outer(reader, "gangs"));
+  }
+  if (job.array_count > 0) {
+    const bool one = gangs.size() == 1 && gangs.front().copies == 1;
+    if (!one) return fail(reader.error("array", "an array repeats one gang, and here are several"));
+    gangs.front().copies = job.array_count;
   }
   if (tasks_of(gangs) > limits::tasks_per_job) {
     return fail(reader.error("name",

@@ -75,6 +75,21 @@ Result<std::vector<Variable>> read_environment(Reader& reader);
 /// The part of it that is about other tasks.
 Result<void> read_neighbours(Reader& reader, TaskShape& shape);
 
+/// A job that another one waits for: by its name, where the same file has it above, or by its
+/// number.
+struct NamedDependency {
+  std::string job;
+  Dependency::On on = Dependency::On::success;
+};
+
+/// "0-99:2,200%10": the numbers of an array, and how many of it run at once (0: all).
+struct ArraySpec {
+  std::vector<IndexRange> ranges;
+  std::uint64_t count = 0;
+  std::uint32_t at_once = 0;
+};
+Result<ArraySpec> parse_array(std::string_view text);
+
 /// A job as one entry of a file stands for it: its copies differ in name and arrival.
 struct JobEntry {
   JobSpec spec;
@@ -83,7 +98,13 @@ struct JobEntry {
   Duration every;
   Duration length;
   std::vector<Variable> environment;
+  std::vector<NamedDependency> after;
+  std::uint32_t array_count = 0;  ///< Numbers of its array; 0: it is none.
 };
+/// `after`, `time_limit`, `retries`, `policies`, `array` and what belongs to them.
+Result<void> read_rules(Reader& reader, JobEntry& job);
+/// What of it is a job of this number; nullopt: a name.
+std::optional<JobId> numbered_job(std::string_view job);
 /// `room`: how many more jobs the file may have.
 Result<JobEntry> read_job(Reader& reader, std::size_t room, const Catalog* catalog);
 

@@ -109,6 +109,23 @@ std::string size_name(const JobSpec& spec) {
   return std::to_string(shape.devices.front().count);
 }
 
+std::shared_ptr<const JobSpec> with_after(std::shared_ptr<const JobSpec> spec,
+                                          std::vector<Dependency> after) {
+  if (after.empty()) return spec;
+  auto changed = std::make_shared<JobSpec>(*spec);
+  changed->rules.after.insert(changed->rules.after.end(), after.begin(), after.end());
+  return changed;
+}
+
+std::optional<std::uint32_t> array_number(const JobSpec& spec, std::uint32_t gang) {
+  for (const IndexRange& range : spec.array) {
+    const std::uint32_t count = (range.last - range.first) / range.step + 1;
+    if (gang < count) return range.first + gang * range.step;
+    gang -= count;
+  }
+  return std::nullopt;
+}
+
 std::uint64_t tasks_of(const JobSpec& spec) {
   std::uint64_t sum = 0;
   each_role(spec, [&sum](const RoleSpec&, std::uint64_t tasks) { sum += tasks; });

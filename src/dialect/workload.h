@@ -21,6 +21,8 @@ namespace tutti {
 struct Submission {
   std::shared_ptr<const JobSpec> spec;
   std::vector<Variable> environment;  ///< May be secret: it stays out of the spec.
+  /// Jobs above it in the same file that it waits for, by their rows; see `with_after`.
+  std::vector<Dependency> after;
   Instant at;
   Duration length;             ///< How long its tasks run; zero: until they are stopped.
   std::int64_t gpu_milli = 0;  ///< Of all its tasks together.
@@ -74,6 +76,14 @@ struct Skipped {
 /// How a job is called in reports of what did not fit: "cpu", "share", or its accelerators per
 /// task.
 std::string size_name(const JobSpec& spec);
+
+/// The spec of a job that also waits for these. Those of a file are known by their rows before
+/// somebody gives them ids.
+std::shared_ptr<const JobSpec> with_after(std::shared_ptr<const JobSpec> spec,
+                                          std::vector<Dependency> after);
+
+/// The number that a gang of a job has in its array, or none. O(ranges).
+std::optional<std::uint32_t> array_number(const JobSpec& spec, std::uint32_t gang);
 
 /// Tasks of all its gangs.
 std::uint64_t tasks_of(const JobSpec& spec);

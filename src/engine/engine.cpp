@@ -30,6 +30,9 @@ Result<Engine::Step> Engine::step(std::span<const Event> inbox, Instant now) {
 
 Result<std::vector<Engine::Refused>> Engine::take(std::span<const Event> inbox, Instant now) {
   std::vector<Refused> refused;
+  const auto due = state_.timers().next();
+  const bool told = !inbox.empty() && std::holds_alternative<TimePassed>(inbox.front());
+  if (due && *due <= now && !told) TRY(append(TimePassed{}, now));
   TRY(journal_.append(inbox, now));
   for (std::size_t at = 0; at < inbox.size(); ++at) {
     const JournalRow row = ++rows_;

@@ -40,8 +40,9 @@ class Engine {
   /// One turn: take, then decide. REQUIRES: now never goes back.
   Result<Step> step(std::span<const Event> inbox, Instant now);
 
-  /// The first half: the events are durable and applied when it returns. Those that State does not
-  /// admit are refused one by one; a journal that fails is an error, before anything was applied.
+  /// The first half: timers that are due run, and the events are durable and applied when it
+  /// returns. Those that State does not admit are refused one by one; a journal that fails is an
+  /// error, before anything of it was applied.
   Result<std::vector<Refused>> take(std::span<const Event> inbox, Instant now);
   /// The second: cycles until nothing moves. A journal that fails ends it; what was carried out
   /// before that stands.

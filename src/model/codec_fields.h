@@ -5,7 +5,7 @@
 /// added gets a new one (a test compares the lists with the structs). Private to model/.
 #pragma once
 
-#include "model/codec_shape_fields.h"
+#include "model/codec_job_fields.h"
 #include "model/event.h"
 
 namespace tutti::codec {
@@ -18,39 +18,7 @@ constexpr Health last_of(Of<Health>) { return Health::flapping; }
 constexpr ExitCause last_of(Of<ExitCause>) { return ExitCause::lost; }
 constexpr ActionKind last_of(Of<ActionKind>) { return ActionKind::scale; }
 
-// --- Jobs ---------------------------------------------------------------------------------------
-
-void fields(auto& a, Of<RoleSpec>) {
-  a("name", &RoleSpec::name);
-  a("count", &RoleSpec::count);
-  a("min", &RoleSpec::min);
-  a("labels", &RoleSpec::labels);
-  a("alternatives", &RoleSpec::alternatives);
-  a("launch", &RoleSpec::launch);
-}
-
-void fields(auto& a, Of<GroupSpec>) {
-  a("closeness", &GroupSpec::closeness);
-  a("copies", &GroupSpec::copies);
-  a("roles", &GroupSpec::roles);
-}
-
-void fields(auto& a, Of<GangSpec>) {
-  a("copies", &GangSpec::copies);
-  a("closeness", &GangSpec::closeness);
-  a("groups", &GangSpec::groups);
-}
-
-void fields(auto& a, Of<JobSpec>) {
-  a("name", &JobSpec::name);
-  a("queue", &JobSpec::queue);
-  a("user", &JobSpec::user);
-  a("space", &JobSpec::space);
-  a("priority", &JobSpec::priority);
-  a("labels", &JobSpec::labels);
-  a("held", &JobSpec::held);
-  a("gangs", &JobSpec::gangs);
-}
+// --- Plans --------------------------------------------------------------------------------------
 
 void fields(auto& a, Of<TaskId>) {
   a("job", &TaskId::job);
@@ -162,6 +130,8 @@ void fields(auto& a, Of<JobHeld>) {
   a("id", &JobHeld::id);
   a("held", &JobHeld::held);
 }
+
+void fields(auto&, Of<TimePassed>) {}
 
 void fields(auto& a, Of<PlanDecided>) { a("actions", &PlanDecided::actions); }
 

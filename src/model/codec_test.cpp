@@ -55,6 +55,7 @@ TEST(CodecTest, EveryMemberOfEveryStructIsListed) {
   expect_all_listed<Toleration, StackRequirement, PreferredNodes, TaskAffinity, Spread, HostPort>();
   expect_all_listed<TaskShape, LaunchSpec, RoleSpec, GroupSpec, GangSpec, JobSpec, TaskId,
                     Action>();
+  expect_all_listed<Dependency, GangRule, JobRules, IndexRange, TimePassed>();
   expect_all_listed<Attribute, DeviceType, Device, DeviceSpec, Taint, StackVersion, NodeSpec>();
   expect_all_listed<TreeSpec, QueueSpec, NodeReported, NodeLost, NodeCordoned>();
   expect_all_listed<DeviceHealthChanged, TreesDeclared, QueueSet, JobSubmitted, JobCancelled>();
@@ -204,11 +205,12 @@ TEST(CodecTest, TagsAreStable) {
   each_alternative([&](auto event) {
     tags.push_back(std::to_string(event.tag) + " " + std::string(name_of(event)));
   });
-  EXPECT_THAT(tags, ::testing::ElementsAre("1 node_reported", "2 node_lost", "3 node_cordoned",
-                                           "4 device_health_changed", "5 trees_declared",
-                                           "6 queue_set", "7 job_submitted", "8 job_cancelled",
-                                           "9 plan_decided", "10 task_started", "11 task_exited",
-                                           "12 task_refused", "13 mix_set", "14 job_held"));
+  EXPECT_THAT(tags,
+              ::testing::ElementsAre("1 node_reported", "2 node_lost", "3 node_cordoned",
+                                     "4 device_health_changed", "5 trees_declared", "6 queue_set",
+                                     "7 job_submitted", "8 job_cancelled", "9 plan_decided",
+                                     "10 task_started", "11 task_exited", "12 task_refused",
+                                     "13 mix_set", "14 job_held", "15 time_passed"));
 }
 
 // --- The form -----------------------------------------------------------------------------------

@@ -112,9 +112,14 @@ struct MixSet {
   bool learned = false;  ///< From what was submitted; else somebody said so.
 };
 
+/// Timers are due. Nothing else makes them run, so a replay needs no clock.
+struct TimePassed {
+  static constexpr std::uint16_t tag = 15;
+};
+
 using Event = std::variant<NodeReported, NodeLost, NodeCordoned, DeviceHealthChanged, TreesDeclared,
                            QueueSet, JobSubmitted, JobCancelled, PlanDecided, TaskStarted,
-                           TaskExited, TaskRefused, MixSet, JobHeld>;
+                           TaskExited, TaskRefused, MixSet, JobHeld, TimePassed>;
 
 /// The word for an event in journals, scenarios and messages: "node_reported".
 std::string_view name_of(const Event& event);

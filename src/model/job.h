@@ -12,6 +12,7 @@
 #include "base/id.h"
 #include "base/time.h"
 #include "model/device.h"
+#include "model/job_rules.h"
 #include "model/launch.h"
 #include "model/node.h"
 #include "model/queue.h"
@@ -19,8 +20,7 @@
 
 namespace tutti {
 
-using JobId = Index<struct JobIdTag, std::uint64_t>;  ///< Given at submission, never used again.
-using JobIndex = Index<struct JobTag>;                ///< Row of a live job; reused after it ends.
+using JobIndex = Index<struct JobTag>;  ///< Row of a live job; reused after it ends.
 using GangIndex = Index<struct GangTag>;
 using TaskIndex = Index<struct TaskTag>;
 using GangShapeIndex = Index<struct GangShapeTag>;
@@ -60,6 +60,8 @@ struct JobSpec {
   std::int32_t priority = 0;
   Labels labels;
   bool held = false;  ///< Nothing of it starts before somebody releases it.
+  JobRules rules;
+  std::vector<IndexRange> array;  ///< The numbers of its gangs, in their order; empty: no array.
   std::vector<std::shared_ptr<const GangSpec>> gangs;
 };
 
@@ -103,6 +105,16 @@ struct Task {
   TaskPhase phase = TaskPhase::pending;
 };
 
+/// What is to become of a gang whose tasks are being stopped; none: they are not, or would be
+/// placed anew.
+enum class Fate : std::uint8_t {
+  none,
+  restart,   ///< It starts anew.
+  failed,    ///< Without the tasks that it needs, there is no use in the rest.
+  late,      ///< It ran as long as it may.
+  complete,  ///< The others were there for a role that is done.
+};
+
 struct Gang {
   JobIndex job;
   GangShapeIndex shape;
@@ -111,6 +123,11 @@ struct Gang {
   std::uint32_t holding = 0;   ///< Tasks that hold resources, stopping ones included.
   std::uint32_t stopping = 0;  ///< Of those, the ones told to stop.
   std::uint32_t done = 0;      ///< Tasks that ended.
+  std::uint32_t retries = 0;   ///< Times that it started anew because it failed.
+  std::uint16_t refusals = 0;  ///< Launches of it that were refused, in a row ...
+  std::uint32_t refused_attempt = 0;  ///< ... the last of them with this attempt of a task.
+  Fate fate = Fate::none;
+  bool pausing = false;  ///< A timer ends it.
   /// Tasks that still want a place.
   std::uint32_t pending() const { return tasks - holding - done; }
 };
@@ -124,9 +141,13 @@ struct Job {
   TaskIndex first_task;
   std::uint32_t gangs = 0;
   std::uint32_t tasks = 0;
-  std::uint32_t done = 0;  ///< Tasks that ended.
+  std::uint32_t done = 0;      ///< Tasks that ended ...
+  std::uint32_t failed = 0;    ///< ... and of those, how many badly.
+  std::uint32_t awaits = 0;    ///< Dependencies that have not come true.
+  std::uint32_t admitted = 0;  ///< Gangs, the first ones, that may be placed.
   bool cancelled = false;
   bool held = false;  ///< Nothing of it is placed.
+  bool started = false;
 };
 
 }  // namespace tutti

@@ -16,10 +16,13 @@
 #include "base/time.h"
 #include "model/arrivals.h"
 #include "model/change_log.h"
+#include "model/dependents.h"
 #include "model/event.h"
 #include "model/fleet.h"
 #include "model/job.h"
 #include "model/rows.h"
+#include "model/task_move.h"
+#include "model/timers.h"
 #include "model/usage.h"
 
 namespace tutti {
@@ -76,23 +79,14 @@ struct Change {
   std::uint32_t index = 0;
 };
 
-/// What an event did to a task.
-struct TaskMove {
-  TaskId task;
-  TaskPhase phase = TaskPhase::pending;  ///< It is in now.
-  std::uint32_t attempt = 0;
-  NodeIndex node;  ///< Valid while it holds.
-  DeviceSet devices;
-};
-
 class State {
  public:
   State();
 
   /// Why this event cannot be accepted, or nothing. Reports of backends are always acceptable:
   /// stale and unknown ones change nothing. What a person sends is checked here, before it is
-  /// journaled.
-  Result<void> admissible(const Event& event) const;
+  /// journaled. `before`: what comes first, if it is admissible; a job may wait for one of them.
+  Result<void> admissible(const Event& event, std::span<const Event> before = {}) const;
 
   /// The only mutator. REQUIRES: admissible(event).
   void apply(const Event& event, Instant at);
@@ -122,6 +116,9 @@ class State {
   TaskIndex find(const TaskId& id) const;
   TaskId id_of(TaskIndex task) const;
   std::uint64_t live_jobs() const { return live_jobs_; }
+  /// When TimePassed has something to do.
+  const Timers& timers() const { return timers_; }
+  const Dependents& dependents() const { return dependents_; }
 
   struct MixRow {
     ShapeIndex shape;
@@ -173,6 +170,8 @@ class State {
   Rows<TaskIndex, Task> tasks_;
   IdTable<JobId, JobIndex> job_rows_;
   std::uint64_t live_jobs_ = 0;
+  Timers timers_;
+  Dependents dependents_;
 
   std::vector<MixRow> mix_;
   std::uint64_t mix_version_ = 0;

@@ -87,7 +87,73 @@ Result<std::uint64_t> check_gang(const std::string& job, const GangSpec* gang) {
   return tasks;
 }
 
-Result<void> check_job(const State& state, const JobSubmitted& event) {
+bool submits(std::span<const Event> events, JobId job) {
+  return std::ranges::any_of(events, [&](const Event& event) {
+    const auto* submitted = std::get_if<JobSubmitted>(&event);
+    return submitted != nullptr && submitted->id == job;
+  });
+}
+
+Result<void> check_after(const State& state, const std::string& job, const Dependency& after) {
+  if (state.find(after.job).valid()) return {};
+  const auto end = state.dependents().end_of(after.job);
+  const std::string other = "job " + to_string(after.job);
+  if (!end) {
+    return fail(Code::not_found,
+                "job " + quoted(job) + " is to wait for " + other + ", which is not known");
+  }
+  const bool never = (after.on == Dependency::On::success && *end != JobEnd::succeeded) ||
+                     (after.on == Dependency::On::failure && *end != JobEnd::failed) ||
+                     (after.on == Dependency::On::start && *end == JobEnd::cancelled);
+  if (!never) return {};
+  return fail(Code::conflict,
+              "job " + quoted(job) + " is to wait for the " + std::string(to_text(after.on)) +
+                  " of " + other + ", which " + (*end == JobEnd::cancelled ? "was " : "has ") +
+                  std::string(to_text(*end)),
+              "without that condition it can start");
+}
+
+Result<void> check_rules(const State& state, const JobSubmitted& event,
+                         std::span<const Event> before) {
+  const JobRules& rules = event.spec->rules;
+  const std::string& job = event.spec->name;
+  if (rules.after.size() > limits::dependencies_per_job) {
+    return fail(Code::limit, "job " + quoted(job) + " waits for " +
+                                 std::to_string(rules.after.size()) + " jobs; at most " +
+                                 std::to_string(limits::dependencies_per_job) + " are possible");
+  }
+  for (const Dependency& each : rules.after) {
+    if (!submits(before, each.job)) TRY(check_after(state, job, each));
+  }
+  for (const Duration length : {rules.run_time_max, rules.pause, rules.pause_max}) {
+    if (length.us >= 0 && length <= Duration::seconds(limits::longest_seconds)) continue;
+    return fail(Code::invalid, "job " + quoted(job) + ": a time of " +
+                                   std::to_string(length.us / 1'000'000) +
+                                   " s; 0 to 10 years are possible");
+  }
+  return {};
+}
+
+Result<void> check_array(const JobSpec& spec) {
+  std::uint64_t numbers = 0;
+  for (const IndexRange& range : spec.array) {
+    if (range.step == 0 || range.last < range.first) {
+      return fail(Code::invalid, "job " + quoted(spec.name) + ": an array from " +
+                                     std::to_string(range.first) + " to " +
+                                     std::to_string(range.last) + " in steps of " +
+                                     std::to_string(range.step));
+    }
+    numbers += (range.last - range.first) / range.step + std::uint64_t{1};
+  }
+  std::uint64_t gangs = 0;
+  for (const auto& gang : spec.gangs) gangs += gang->copies;
+  if (spec.array.empty() || numbers == gangs) return {};
+  return fail(Code::invalid, "job " + quoted(spec.name) + " has " + std::to_string(numbers) +
+                                 " numbers for " + std::to_string(gangs) + " gangs");
+}
+
+Result<void> check_job(const State& state, const JobSubmitted& event,
+                       std::span<const Event> before) {
   if (event.spec == nullptr || !event.id.valid()) {
     return fail(Code::invalid, "a submission needs a job and its id");
   }
@@ -110,7 +176,8 @@ Result<void> check_job(const State& state, const JobSubmitted& event) {
                                  " tasks; 1 to " + std::to_string(limits::tasks_per_job) +
                                  " are allowed");
   }
-  return {};
+  TRY(check_array(spec));
+  return check_rules(state, event, before);
 }
 
 Result<void> check_hold(const State& state, const JobHeld& event) {
@@ -178,12 +245,12 @@ Result<void> check_plan(const State& state, const PlanDecided& plan) {
 
 }  // namespace
 
-Result<void> State::admissible(const Event& event) const {
+Result<void> State::admissible(const Event& event, std::span<const Event> before) const {
   if (const auto* reported = std::get_if<NodeReported>(&event)) {
     return fleet_.admissible(reported->node);
   }
   if (const auto* submitted = std::get_if<JobSubmitted>(&event)) {
-    return check_job(*this, *submitted);
+    return check_job(*this, *submitted, before);
   }
   if (const auto* held = std::get_if<JobHeld>(&event)) return check_hold(*this, *held);
   if (const auto* set = std::get_if<QueueSet>(&event)) return check_queue(set->queue);

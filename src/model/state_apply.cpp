@@ -1,6 +1,7 @@
 #include "model/state_apply.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/check.h"
 #include "base/limits.h"
@@ -13,7 +14,9 @@ void State::apply(const Event& event, Instant at) {
   now_ = at;
   ++version_;
   moves_.clear();
-  std::visit(StateApply(*this), event);
+  StateApply applied(*this);
+  std::visit(applied, event);
+  applied.finish();
 }
 
 // --- The fleet ----------------------------------------------------------------------------------
@@ -113,7 +116,7 @@ void StateApply::operator()(const NodeLost& event) {
   state_.fleet_.set_present(*node, false);
   std::vector<TaskIndex> lost;
   each_task_on(*node, [&](TaskIndex index, const Task&) { lost.push_back(index); });
-  for (const TaskIndex task : lost) leave(task, TaskPhase::pending);
+  for (const TaskIndex task : lost) leave_stopped(task);
   node_changed(*node);
 }
 
@@ -211,6 +214,7 @@ void StateApply::operator()(const JobSubmitted& event) {
     state_.usage_.resize(state_.fleet_, {});
     fleet_grew();
   }
+  job.admitted = spec.rules.at_once > 0 ? std::min(spec.rules.at_once, job.gangs) : job.gangs;
   const JobIndex row = state_.jobs_.take(1);
   job.first_gang = state_.gangs_.take(job.gangs);
   job.first_task = state_.tasks_.take(job.tasks);
@@ -239,9 +243,10 @@ void StateApply::operator()(const JobSubmitted& event) {
                                                    .role = static_cast<std::uint16_t>(role)};
         }
       }
-      changed(Change::Kind::gang, gang.value());
     }
   }
+  if (!spec.rules.after.empty()) begin_waiting(row);
+  gangs_changed(state_.jobs_[row]);
 }
 
 /// A job of very many tasks counts as fewer, in proportion, so that it does not become the mix.
@@ -263,38 +268,38 @@ void StateApply::operator()(const JobCancelled& event) {
   const JobIndex job = state_.job_rows_.find(event.id);
   if (!job.valid()) return;
   state_.jobs_[job].cancelled = true;
-  cancel_pending(job);
+  cancel_pending(job, Why::itself);
   forget_if_done(job);
 }
 
 void StateApply::operator()(const JobHeld& event) {
   const JobIndex index = state_.job_rows_.find(event.id);
   if (!index.valid()) return;
-  Job& job = state_.jobs_[index];
-  job.held = event.held;
-  for (std::uint32_t offset = 0; offset < job.gangs; ++offset) {
-    changed(Change::Kind::gang, job.first_gang.value() + offset);
-  }
+  state_.jobs_[index].held = event.held;
+  gangs_changed(state_.jobs_[index]);
 }
 
-void StateApply::cancel_pending(JobIndex index) {
+void StateApply::cancel_pending(JobIndex index, Why why) {
   Job& job = state_.jobs_[index];
   for (std::uint32_t offset = 0; offset < job.tasks; ++offset) {
-    Task& task = state_.tasks_[TaskIndex(job.first_task.value() + offset)];
-    if (task.phase != TaskPhase::pending) continue;
-    task.phase = TaskPhase::cancelled;
-    moved(TaskIndex(job.first_task.value() + offset));
-    ++state_.gangs_[task.gang].done;
-    ++job.done;
+    const TaskIndex task(job.first_task.value() + offset);
+    if (state_.tasks_[task].phase == TaskPhase::pending) set_phase(task, TaskPhase::cancelled, why);
   }
-  for (std::uint32_t offset = 0; offset < job.gangs; ++offset) {
-    changed(Change::Kind::gang, job.first_gang.value() + offset);
-  }
+  gangs_changed(job);
 }
 
 void StateApply::forget_if_done(JobIndex index) {
   const Job job = state_.jobs_[index];
   if (job.done < job.tasks) return;
+  for (std::uint32_t offset = 0; offset < job.gangs && !state_.timers_.all().empty(); ++offset) {
+    const GangIndex gang(job.first_gang.value() + offset);
+    state_.timers_.clear(gang, Timers::Kind::pause_over);
+    state_.timers_.clear(gang, Timers::Kind::time_up);
+  }
+  for (const Dependency& each : job.spec->rules.after) state_.dependents_.remove(each.job, job.id);
+  JobEnd end = job.failed > 0 ? JobEnd::failed : JobEnd::succeeded;
+  if (job.cancelled) end = JobEnd::cancelled;
+  over_.push_back({.id = job.id, .end = end, .started = job.started});
   state_.tasks_.give_back(job.first_task, job.tasks);
   state_.gangs_.give_back(job.first_gang, job.gangs);
   state_.jobs_.give_back(index, 1);
@@ -345,13 +350,14 @@ void StateApply::evict(const Action& action) {
   ++state_.gangs_[task.gang].stopping;
 }
 
-void StateApply::moved(TaskIndex index) {
+void StateApply::moved(TaskIndex index, Why why) {
   const Task& task = state_.tasks_[index];
   state_.moves_.push_back({.task = state_.id_of(index),
                            .phase = task.phase,
                            .attempt = task.attempt,
                            .node = task.node,
-                           .devices = task.devices});
+                           .devices = task.devices,
+                           .why = why});
 }
 
 void StateApply::book(const Task& task, Sign sign) {
@@ -389,45 +395,90 @@ TaskIndex StateApply::current(const TaskId& id, std::uint32_t attempt) const {
 }
 
 void StateApply::operator()(const TaskStarted& event) {
-  const TaskIndex task = current(event.task, event.attempt);
-  if (!task.valid() || state_.tasks_[task].phase != TaskPhase::assigned) return;
-  state_.tasks_[task].phase = TaskPhase::running;
-  moved(task);
+  const TaskIndex index = current(event.task, event.attempt);
+  if (!index.valid() || state_.tasks_[index].phase != TaskPhase::assigned) return;
+  Task& task = state_.tasks_[index];
+  task.phase = TaskPhase::running;
+  moved(index);
+  Gang& gang = state_.gangs_[task.gang];
+  if (gang.tasks == 1) gang.refusals = 0;
+  start_timer(task.gang);
+  Job& job = state_.jobs_[gang.job];
+  if (!job.started) tell_dependents(job.id, false, std::nullopt);
+  job.started = true;
 }
 
 void StateApply::operator()(const TaskExited& event) {
   const TaskIndex index = current(event.task, event.attempt);
   if (!index.valid()) return;
-  const bool told_to = state_.tasks_[index].phase == TaskPhase::stopping;
-  const TaskPhase natural = event.exit_code == 0 ? TaskPhase::succeeded : TaskPhase::failed;
-  leave(index, told_to && event.exit_code != 0 ? TaskPhase::pending : natural);
+  const Task& task = state_.tasks_[index];
+  const TaskPhase phase = phase_after(task, event.exit_code);
+  if (phase == TaskPhase::pending) return leave_stopped(index);
+  Gang& gang = state_.gangs_[task.gang];
+  gang.refusals = 0;
+  if (phase == TaskPhase::succeeded && last_of_role(task)) {
+    return leave(index, phase, rule_for(task, GangRule::When::role_succeeded, 0));
+  }
+  if (phase != TaskPhase::failed) return leave(index, phase);
+  const auto then = rule_for(task, GangRule::When::task_failed, event.exit_code);
+  const bool again = then == GangRule::Then::restart_task || then == GangRule::Then::restart_gang;
+  if (again) ++gang.retries;
+  leave(index, again ? TaskPhase::pending : phase, then);
 }
 
 void StateApply::operator()(const TaskRefused& event) {
-  const TaskIndex task = current(event.task, event.attempt);
-  if (!task.valid() || state_.tasks_[task].phase == TaskPhase::running) return;
-  leave(task, TaskPhase::pending);
+  const TaskIndex index = current(event.task, event.attempt);
+  if (!index.valid() || state_.tasks_[index].phase == TaskPhase::running) return;
+  const Task& task = state_.tasks_[index];
+  Gang& gang = state_.gangs_[task.gang];
+  const TaskPhase phase = phase_when_stopped(task);
+  if (phase != TaskPhase::pending || gang.fate != Fate::none) return leave(index, phase);
+  // What the other tasks of the gang hear of the same launch says nothing new.
+  if (event.attempt <= gang.refused_attempt) return leave(index, phase);
+  gang.refused_attempt = event.attempt;
+  if (gang.refusals < UINT16_MAX) ++gang.refusals;
+  const std::uint32_t most = state_.jobs_[gang.job].spec->rules.launches;
+  if (most > 0 && gang.refusals >= most) {
+    return leave(index, TaskPhase::failed, GangRule::Then::stop);
+  }
+  if (gang.refusals < 2) return leave(index, phase);
+  leave(index, phase, GangRule::Then::restart_gang);
 }
 
-void StateApply::leave(TaskIndex index, TaskPhase phase) {
+void StateApply::leave_stopped(TaskIndex index) {
+  const Task& task = state_.tasks_[index];
+  const TaskPhase phase = phase_when_stopped(task);
+  if (phase != TaskPhase::pending) return leave(index, phase);
+  leave(index, phase, rule_for(task, GangRule::When::task_evicted, 0));
+}
+
+namespace {
+
+Why why_stopped(Fate fate) {
+  constexpr std::array<Why, 5> whys{Why::itself, Why::gang_restarts, Why::gang_failed, Why::time_up,
+                                    Why::gang_completed};
+  return whys[static_cast<std::size_t>(fate)];
+}
+
+}  // namespace
+
+void StateApply::leave(TaskIndex index, TaskPhase phase, std::optional<GangRule::Then> then) {
   Task& task = state_.tasks_[index];
   const GangIndex gang_index = task.gang;
   Gang& gang = state_.gangs_[gang_index];
   const JobIndex job_index = gang.job;
-  Job& job = state_.jobs_[job_index];
+  Why why = phase == TaskPhase::pending && then ? Why::gang_restarts : Why::itself;
   book(task, Sign::release);
   --gang.holding;
-  if (task.phase == TaskPhase::stopping) --gang.stopping;
-  if (phase == TaskPhase::pending && job.cancelled) phase = TaskPhase::cancelled;
-  task.phase = phase;
+  if (task.phase == TaskPhase::stopping) {
+    --gang.stopping;
+    why = why_stopped(gang.fate);
+  }
   task.node = NodeIndex::none();
   task.devices = {};
-  moved(index);
-  if (ended(phase)) {
-    ++gang.done;
-    ++job.done;
-  }
-  changed(Change::Kind::gang, gang_index.value());
+  set_phase(index, phase, why);
+  if (then) carry_out(gang_index, *then);
+  settle_gang(gang_index);
   forget_if_done(job_index);
 }
 

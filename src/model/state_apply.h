@@ -23,6 +23,9 @@ class StateApply {
   void operator()(const TaskExited& event);
   void operator()(const TaskRefused& event);
   void operator()(const MixSet& event);
+  void operator()(const TimePassed& event);
+  /// What follows from jobs that ended for those that wait for them. Call it last.
+  void finish();
 
  private:
   enum class Sign : std::int8_t { hold = 1, release = -1 };
@@ -40,16 +43,52 @@ class StateApply {
 
   void place(const Action& action);
   void evict(const Action& action);
-  void moved(TaskIndex task);
+  void moved(TaskIndex task, Why why = Why::itself);
   /// The task's row if the report is about what it is doing now, else none.
   TaskIndex current(const TaskId& id, std::uint32_t attempt) const;
-  /// Frees what the task holds; it waits again, or is over.
-  void leave(TaskIndex task, TaskPhase phase);
+  /// Frees what the task holds; it waits again, or is over. `then`: what follows for its gang.
+  void leave(TaskIndex task, TaskPhase phase, std::optional<GangRule::Then> then = {});
+  /// It was stopped, or is lost, without having ended by itself.
+  void leave_stopped(TaskIndex task);
   void count_arrivals(const Job& job, const GangSpec& spec, const GangShape& shape);
   void link_queue(QueueIndex queue);
-  void cancel_pending(JobIndex job);
+  void cancel_pending(JobIndex job, Why why);
   void forget_if_done(JobIndex job);
 
+  // --- What follows from a job's rules: state_rules.cpp ---
+
+  /// What a task is that ended with this code; or was stopped, or lost, without having ended.
+  TaskPhase phase_after(const Task& task, std::int32_t exit_code) const;
+  TaskPhase phase_when_stopped(const Task& task) const;
+  /// What is to follow for its gang, if anything.
+  std::optional<GangRule::Then> rule_for(const Task& task, GangRule::When when,
+                                         std::int32_t exit_code) const;
+  bool can_stand_without(const Task& task) const;
+  /// Have all other tasks of its role ended well?
+  bool last_of_role(const Task& task) const;
+  void carry_out(GangIndex gang, GangRule::Then then);
+  /// What holds nothing ends at once; a cycle stops the rest.
+  void doom(GangIndex gang, Fate fate, Why why);
+  void restart(GangIndex gang);
+  void begin_pause(GangIndex gang);
+  /// After what became of its tasks.
+  void settle_gang(GangIndex gang);
+  void admit_next(JobIndex job);
+  /// And counts it; what it holds is another matter.
+  void set_phase(TaskIndex task, TaskPhase phase, Why why);
+  void start_timer(GangIndex gang);
+  void begin_waiting(JobIndex job);
+  /// It started, or has ended.
+  void tell_dependents(JobId job, bool had_started, std::optional<JobEnd> end);
+  void gangs_changed(const Job& job);
+
+  struct Over {
+    JobId id;
+    JobEnd end = JobEnd::succeeded;
+    bool started = false;
+  };
+  std::vector<Over> over_;    ///< Jobs that ended with this event ...
+  std::vector<JobId> never_;  ///< ... and those that can never start because of it.
   State& state_;
 };
 

@@ -82,9 +82,18 @@ void add(Hash& hash, const State& state, const Job& job) {
   add(add(hash, job.submitted.us), spec.priority);
   hash.add(spec.name).add(spec.queue).add(spec.user).add(spec.space);
   if (job.held) hash.add("held");
+  if (spec.rules != JobRules{}) add(hash, spec.rules);
+  if (job.awaits > 0) hash.add("awaits").add(job.awaits);
+  if (job.admitted < job.gangs) hash.add("admitted").add(job.admitted);
   add(hash, spec.labels);
   for (std::uint32_t at = 0; at < job.gangs; ++at) {
-    hash.add(state.gangs()[GangIndex(job.first_gang.value() + at)].shape.value());
+    const Gang& gang = state.gangs()[GangIndex(job.first_gang.value() + at)];
+    hash.add(gang.shape.value());
+    if (gang.fate != Fate::none) hash.add("fate").add(static_cast<std::uint64_t>(gang.fate));
+    if (gang.retries > 0) hash.add("retries").add(gang.retries);
+    if (gang.refusals > 0) {
+      hash.add("refusals").add(gang.refusals).add(gang.refused_attempt);
+    }
   }
   for (std::uint32_t at = 0; at < job.tasks; ++at) {
     add(hash, state.tasks()[TaskIndex(job.first_task.value() + at)]);
@@ -121,6 +130,9 @@ std::uint64_t State::hash() const {
     add(hash, queues_[at].spec);
     add(hash, queue_usage_[at].gpu_milli);
     for (const std::int64_t amount : queue_usage_[at].lanes) add(hash, amount);
+  }
+  for (const Timers::Timer& timer : timers_.all()) {
+    add(hash, timer.at.us).add(timer.gang.value()).add(static_cast<std::uint64_t>(timer.kind));
   }
   for (const MixRow& row : mix_) hash.add(row.shape.value()).add(row.count);
   // Where the mix is given, nothing follows from the arrivals.

@@ -50,11 +50,35 @@ std::string verify_gang(const State& state, GangIndex index) {
     stopping += phase == TaskPhase::stopping ? 1 : 0;
     done += ended(phase) ? 1 : 0;
   }
+  const bool waits = state.timers().of(index, Timers::Kind::pause_over).has_value();
+  if (gang.pausing != waits || (gang.pausing && gang.holding > 0)) {
+    return "gang " + to_string(index) + " pauses without end, or runs meanwhile";
+  }
+  if (gang.fate != Fate::none && gang.holding == 0 && gang.done < gang.tasks) {
+    return "gang " + to_string(index) + " was to stop, has stopped, and waits for nothing";
+  }
   if (holding == gang.holding && stopping == gang.stopping && done == gang.done) return {};
   return "gang " + to_string(index) + " counts " + std::to_string(gang.holding) + " holding, " +
          std::to_string(gang.stopping) + " stopping, " + std::to_string(gang.done) +
          " done; its tasks say " + std::to_string(holding) + ", " + std::to_string(stopping) +
          ", " + std::to_string(done);
+}
+
+std::string verify_job(const State& state, const Job& job) {
+  std::uint32_t done = 0;
+  std::uint32_t failed = 0;
+  for (std::uint32_t offset = 0; offset < job.tasks; ++offset) {
+    const TaskPhase phase = state.tasks()[TaskIndex(job.first_task.value() + offset)].phase;
+    done += ended(phase) ? 1 : 0;
+    failed += phase == TaskPhase::failed ? 1 : 0;
+  }
+  if (done == job.done && failed == job.failed && done < job.tasks && job.admitted <= job.gangs &&
+      job.awaits <= job.spec->rules.after.size()) {
+    return {};
+  }
+  return "job " + to_string(job.id) + " counts " + std::to_string(job.done) + " tasks done and " +
+         std::to_string(job.failed) + " failed; its tasks say " + std::to_string(done) + " and " +
+         std::to_string(failed) + " of " + std::to_string(job.tasks);
 }
 
 /// Does each queue count what its own tasks and those of the queues below it hold?
@@ -93,6 +117,11 @@ std::string State::verify() const {
     if (usage_.used_permille(row) <= DeviceRequest::whole || renewed[row] != 0) continue;
     return "device " + std::to_string(row) + " is held to " +
            std::to_string(usage_.used_permille(row)) + " per mille";
+  }
+  for (std::size_t at = 0; at < jobs_.size(); ++at) {
+    const Job& job = jobs_[JobIndex(at)];
+    if (!job.id.valid()) continue;
+    if (std::string wrong = verify_job(*this, job); !wrong.empty()) return wrong;
   }
   for (std::size_t at = 0; at < gangs_.size(); ++at) {
     const GangIndex gang(at);

@@ -25,6 +25,28 @@ std::string_view to_text(ExitCause cause) {
   return words[static_cast<std::size_t>(cause)];
 }
 
+std::string_view to_text(JobEnd end) {
+  constexpr std::array<std::string_view, 3> words{"succeeded", "failed", "cancelled"};
+  return words[static_cast<std::size_t>(end)];
+}
+
+std::string_view to_text(Dependency::On on) {
+  constexpr std::array<std::string_view, 4> words{"success", "failure", "end", "start"};
+  return words[static_cast<std::size_t>(on)];
+}
+
+std::string_view to_text(GangRule::When when) {
+  constexpr std::array<std::string_view, 4> words{"task_failed", "task_evicted", "role_succeeded",
+                                                  "any"};
+  return words[static_cast<std::size_t>(when)];
+}
+
+std::string_view to_text(GangRule::Then then) {
+  constexpr std::array<std::string_view, 4> words{"restart_task", "restart_gang", "stop",
+                                                  "complete"};
+  return words[static_cast<std::size_t>(then)];
+}
+
 std::string_view to_text(ActionKind kind) {
   constexpr std::array<std::string_view, 6> words{"prepare", "place",     "evict",
                                                   "reserve", "partition", "scale"};
@@ -40,7 +62,7 @@ std::string_view name_of(const Event& event) {
       "node_reported",  "node_lost",    "node_cordoned", "device_health_changed",
       "trees_declared", "queue_set",    "job_submitted", "job_cancelled",
       "plan_decided",   "task_started", "task_exited",   "task_refused",
-      "mix_set",        "job_held"};
+      "mix_set",        "job_held",     "time_passed"};
   return words[event.index()];
 }
 

@@ -165,8 +165,10 @@ TEST_F(RarePathsTest, ALostMember) {
   decide();
   lose({job, 1});
   EXPECT_EQ(decide(), Names{"gang_mended"});
-  lose({job, 1});
-  for (const char* name : {"n1", "n3"}) world_.apply(NodeCordoned{name, true});
+  const State& state = world_.state;
+  const std::string node = state.fleet().node(state.tasks()[state.find({job, 1})].node).name;
+  for (const char* name : {"n0", "n1", "n2", "n3"}) world_.apply(NodeCordoned{name, true});
+  world_.apply(NodeLost{node});
   EXPECT_EQ(decide(), Names{"gang_given_up"});
 }
 

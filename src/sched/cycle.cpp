@@ -9,14 +9,15 @@ namespace tutti {
 namespace {
 
 /// A gang that lost members gets them replaced at once, before anything new starts, or else stops
-/// as a whole. What is left of a cancelled job stops.
+/// as a whole. What is left of a cancelled job stops, and of a gang that is to end.
 void repair(Txn& txn, GangIndex index) {
   const State& state = txn.state();
   const Gang& gang = state.gangs()[index];
-  if (!gang.job.valid() || gang.stopping > 0 || gang.holding == 0) return;
+  if (!gang.job.valid() || gang.stopping == gang.holding) return;
   const Job& job = state.jobs()[gang.job];
-  if (!job.cancelled) {
-    if (whole(state, index)) return;
+  const bool doomed = job.cancelled || gang.fate != Fate::none;
+  if (!doomed) {
+    if (gang.stopping > 0 || whole(state, index)) return;
     const Txn::Mark mark = txn.mark();
     if (!job.held && place_gang(txn, index)) {
       txn.keep(mark);
@@ -24,10 +25,11 @@ void repair(Txn& txn, GangIndex index) {
     }
     txn.rollback(mark);
   }
-  txn.took(job.cancelled ? RarePath::rest_stopped : RarePath::gang_given_up);
+  txn.took(doomed ? RarePath::rest_stopped : RarePath::gang_given_up);
   for (std::uint32_t offset = 0; offset < gang.tasks; ++offset) {
     const TaskIndex task(gang.first_task.value() + offset);
-    if (holds(state.tasks()[task].phase)) txn.evict(task);
+    const TaskPhase phase = state.tasks()[task].phase;
+    if (holds(phase) && phase != TaskPhase::stopping) txn.evict(task);
   }
 }
 

@@ -10,7 +10,11 @@ namespace tutti {
 bool wants_place(const State& state, GangIndex index) {
   const Gang& gang = state.gangs()[index];
   if (!gang.job.valid() || state.jobs()[gang.job].cancelled) return false;
-  if (state.jobs()[gang.job].held) return false;
+  const Job& job = state.jobs()[gang.job];
+  if (job.held || job.awaits > 0 || index.value() - job.first_gang.value() >= job.admitted) {
+    return false;
+  }
+  if (gang.fate != Fate::none || gang.pausing) return false;
   if (gang.stopping > 0 || gang.pending() == 0) return false;
   return gang.holding == 0 || whole(state, index);  // A broken gang is repaired, out of turn.
 }

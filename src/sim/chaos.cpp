@@ -127,9 +127,12 @@ class ChaosRun {
   }
 
   void deliver_until(Instant end) {
-    while (ok() && !queue_.empty() && queue_.next_at() <= end) {
-      now_ = std::max(now_, queue_.next_at());
-      send(queue_.take());
+    while (ok()) {
+      const Instant timer = engine_.state().timers().next().value_or(Instant::max());
+      const Instant report = queue_.empty() ? Instant::max() : queue_.next_at();
+      if (std::min(timer, report) > end) break;
+      now_ = std::max(now_, std::min(timer, report));
+      send(timer <= report ? Event(TimePassed{}) : queue_.take());
     }
     now_ = std::max(now_, end);
   }
@@ -146,6 +149,11 @@ class ChaosRun {
   JobId submit(JobSpec spec) {
     const JobId id(next_job_++);
     if (!ok()) return id;
+    if (chance(100) && !alive_.empty()) {
+      auto other = alive_.begin();
+      std::advance(other, below(alive_.size()));
+      spec.rules.after = {{.job = *other, .on = static_cast<Dependency::On>(below(4))}};
+    }
     alive_.insert(id);
     ++result_.jobs;
     send(JobSubmitted{id, std::make_shared<const JobSpec>(std::move(spec))});
@@ -225,7 +233,8 @@ class ChaosRun {
       now_ = now_ + quiet;
       deliver_until(now_);
       observe_world();
-      if (!backend_.attempts().any_current(now_) && queue_.empty()) break;
+      const bool quiet_there = !backend_.attempts().any_current(now_) && queue_.empty();
+      if (quiet_there && !engine_.state().timers().next()) break;
     }
   }
 
@@ -233,6 +242,10 @@ class ChaosRun {
     const State& state = engine_.state();
     for (const JobId id : alive_) {
       const Job& job = state.jobs()[state.find(id)];
+      if (job.awaits > 0) {
+        ++result_.never_fit;  // It waits for one that does not fit.
+        continue;
+      }
       for (std::uint32_t offset = 0; offset < job.gangs; ++offset) {
         const GangIndex gang(job.first_gang.value() + offset);
         if (state.gangs()[gang].pending() == 0 && state.gangs()[gang].holding == 0) continue;

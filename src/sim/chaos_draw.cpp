@@ -170,8 +170,27 @@ GangSpec ChaosDraw::gang() {
   return gang;
 }
 
+JobRules ChaosDraw::rules() {
+  JobRules rules;
+  if (prng_.chance(300)) rules.retries = 1 + prng_.below(3);
+  rules.pause = Duration::seconds(prng_.below(30));
+  rules.pause_max = Duration::seconds(40);
+  // Tasks run for 5 s to 2 minutes.
+  if (prng_.chance(200)) rules.run_time_max = Duration::seconds(20 + prng_.below(100));
+  if (prng_.chance(300)) rules.launches = 1 + prng_.below(4);
+  if (prng_.chance(500)) rules.at_once = 1 + prng_.below(2);
+  for (std::uint32_t at = prng_.chance(300) ? prng_.below(3) : 0; at > 0; --at) {
+    rules.gang_rules.push_back({.when = static_cast<GangRule::When>(prng_.below(4)),
+                                .then = static_cast<GangRule::Then>(prng_.below(4)),
+                                .role = prng_.chance(500) ? "task" : "",
+                                .exit_code = prng_.chance(200) ? 1 : 0});
+  }
+  return rules;
+}
+
 JobSpec ChaosDraw::job() {
   JobSpec job = job_of("job", gang());
+  if (prng_.chance(400)) job.rules = rules();
   job.priority = static_cast<std::int32_t>(prng_.below(3));
   if (!queue_names_.empty() && prng_.chance(400)) job.queue = queue_names_.front();
   return job;

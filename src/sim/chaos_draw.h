@@ -46,6 +46,7 @@ class ChaosDraw {
   DeviceRequest request();
   void set_company(TaskShape& shape);
   RoleSpec role();
+  JobRules rules();
   GangSpec gang();
 
   std::uint64_t seed_;

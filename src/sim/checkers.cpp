@@ -44,11 +44,39 @@ std::string check_gangs(const State& state) {
     const GangIndex index(at);
     const Gang& gang = state.gangs()[index];
     if (!gang.job.valid() || gang.holding == 0 || gang.stopping == gang.holding) continue;
-    const bool cancelled = state.jobs()[gang.job].cancelled;
-    if (gang.stopping == 0 && !cancelled && has_minima(state, gang)) continue;
+    const bool to_end = state.jobs()[gang.job].cancelled || gang.fate != Fate::none;
+    if (gang.stopping == 0 && !to_end && has_minima(state, gang)) continue;
     return "gang of job " + to_string(state.jobs()[gang.job].id) +
            " is half there: " + std::to_string(gang.holding) + " of " + std::to_string(gang.tasks) +
            " tasks hold, " + std::to_string(gang.stopping) + " of them stop";
+  }
+  return {};
+}
+
+/// What a job's rules say of its gangs holds, and no timer is overdue.
+std::string check_rules(const State& state) {
+  const auto next = state.timers().next();
+  if (next && *next < state.now()) return "a timer is overdue";
+  for (std::size_t at = 0; at < state.jobs().size(); ++at) {
+    const Job& job = state.jobs()[JobIndex(at)];
+    if (!job.id.valid()) continue;
+    const JobRules& rules = job.spec->rules;
+    std::uint32_t active = 0;
+    for (std::uint32_t offset = 0; offset < job.gangs; ++offset) {
+      const Gang& gang = state.gangs()[GangIndex(job.first_gang.value() + offset)];
+      active += gang.holding > 0 ? 1 : 0;
+      if (gang.retries > rules.retries) return "job " + to_string(job.id) + " had more retries";
+    }
+    if (rules.at_once > 0 && active > rules.at_once) {
+      return "job " + to_string(job.id) + " has " + std::to_string(active) +
+             " gangs at once, not " + std::to_string(rules.at_once);
+    }
+    for (const Dependency& each : rules.after) {
+      const JobIndex other = state.find(each.job);
+      const bool open =
+          other.valid() && (each.on != Dependency::On::start || !state.jobs()[other].started);
+      if (open && active > 0) return "job " + to_string(job.id) + " did not wait";
+    }
   }
   return {};
 }
@@ -118,6 +146,7 @@ std::string check_invariants(const State& state, const Expectations& expectation
   if (std::string wrong = state.verify(); !wrong.empty()) return wrong;
   if (std::string wrong = check_capacity(state, expectations); !wrong.empty()) return wrong;
   if (std::string wrong = check_gangs(state); !wrong.empty()) return wrong;
+  if (std::string wrong = check_rules(state); !wrong.empty()) return wrong;
   if (std::string wrong = check_closeness(state, expectations.uprooted); !wrong.empty()) {
     return wrong;
   }

@@ -161,7 +161,8 @@ class Replay final : public Backend {
       const Due due = due_.top();
       due_.pop();
       if (due.arrival) {
-        inbox.emplace_back(JobSubmitted{JobId(due.job), workload_.jobs[due.job].spec});
+        const Submission& job = workload_.jobs[due.job];
+        inbox.emplace_back(JobSubmitted{JobId(due.job), with_after(job.spec, job.after)});
         jobs_[due.job].arrived = true;
         ++queued_;
         ++arrived_;

@@ -74,9 +74,9 @@ void ScenarioBackend::stop(const Action& action) {
 void ScenarioBackend::answer(const Action& action) {
   const std::optional<Event> known = attempts_.answer(action.task, action.attempt, now_);
   if (!known) return;
-  const bool ended = std::holds_alternative<TaskExited>(*known);
-  if (ended && !attempts_.find(action.task, action.attempt)->stopped) {
-    said_ended_.insert(action.task);
+  const auto* exited = std::get_if<TaskExited>(&*known);
+  if (exited != nullptr && !attempts_.find(action.task, action.attempt)->stopped) {
+    said_ended_[action.task] = exited->exit_code;
   }
   send(now_, {.event = *known, .again = true});
 }
@@ -110,7 +110,7 @@ std::vector<Event> ScenarioBackend::take_due(Instant now) {
       late_.erase(late);
       continue;
     }
-    if (exited != nullptr && !due.stopped) said_ended_.insert(task);
+    if (exited != nullptr && !due.stopped) said_ended_[task] = exited->exit_code;
     history_.push_back(due.event);
     out.push_back(due.event);
   }

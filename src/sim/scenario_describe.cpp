@@ -315,6 +315,15 @@ Result<void> ScenarioDescriptions::submit(const Statement& statement, ScenarioSt
   if (tasks_ > scenario_tasks) {
     return fail(wrong_at(name, fmt::format("more than {} tasks in one scenario", scenario_tasks)));
   }
+  std::vector<Dependency> after;
+  for (const NamedDependency& each : entry.after) {
+    const auto other = names_.jobs.find(each.job);
+    if (other == names_.jobs.end()) {
+      return fail(wrong_at(
+          name, fmt::format("it waits for job {}, which is not described above", quote(each.job))));
+    }
+    after.push_back({other->second, each.on});
+  }
   for (const std::string& job : entry.names) {
     const JobId id(specs_.size());
     if (std::ranges::find(reserved, job) != reserved.end()) {
@@ -327,6 +336,7 @@ Result<void> ScenarioDescriptions::submit(const Statement& statement, ScenarioSt
     names_.roles.push_back(roles);
     specs_.push_back(std::make_shared<JobSpec>(entry.spec));
     specs_.back()->name = job;
+    specs_.back()->rules.after = after;
     jobs_.push_back({.name = job,
                      .spec = nullptr,
                      .length = entry.length,

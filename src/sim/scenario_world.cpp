@@ -70,8 +70,14 @@ void ScenarioWorld::tell(std::uint32_t line, Event event) {
   inbox_.push_back({line, std::move(event)});
 }
 
+std::optional<Instant> ScenarioWorld::next_due() const {
+  const auto report = backend_.next_due();
+  const auto timer = state().timers().next();
+  return report && timer ? std::min(report, timer) : report ? report : timer;
+}
+
 bool ScenarioWorld::restless() const {
-  const auto due = backend_.next_due();
+  const auto due = next_due();
   return !inbox_.empty() || (due && *due <= now_);
 }
 
@@ -89,8 +95,7 @@ void ScenarioWorld::settle() {
 void ScenarioWorld::advance(Duration length) {
   const Instant end = now_ + length;
   if (restless()) settle();
-  for (auto due = backend_.next_due(); due && *due <= end && violation_.empty();
-       due = backend_.next_due()) {
+  for (auto due = next_due(); due && *due <= end && violation_.empty(); due = next_due()) {
     now_ = std::max(now_, *due);
     backend_.set_now(now_);
     settle();
@@ -170,13 +175,17 @@ void ScenarioWorld::check() {
   violated(check_invariants(state(), {shrunk_, alive_.size(), over_limit_, uprooted_}));
 }
 
-/// A job leaves State when it was cancelled, or all of its tasks were said to have ended.
+/// A job leaves State when it was cancelled, or all of its tasks were said to have ended. After the
+/// failure of one, or by its rules, the others may have been stopped.
 void ScenarioWorld::check_jobs() {
   std::erase_if(alive_, [&](JobId id) {
     if (state().find(id).valid()) return false;
     const ScenarioJob& job = scenario_.jobs[id.value()];
+    bool may_stop = job.spec->rules != JobRules{};
+    for (std::uint32_t task = 0; task < job.tasks; ++task) may_stop |= backend_.failed({id, task});
     for (std::uint32_t task = 0; task < job.tasks && !cancelled_.contains(id); ++task) {
-      if (backend_.ended({id, task})) continue;
+      const bool runs = backend_.attempts().current({id, task}, now_) != 0;
+      if (backend_.ended({id, task}) || (may_stop && !runs)) continue;
       violated(fmt::format("job {} was forgotten, but nobody said that its task {} ended", job.name,
                            task));
     }

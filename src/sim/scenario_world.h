@@ -72,6 +72,10 @@ class ScenarioBackend final : public Backend {
   const Attempts& attempts() const { return attempts_; }
   /// Did the task end by itself, and was that said?
   bool ended(const TaskId& task) const { return said_ended_.contains(task); }
+  bool failed(const TaskId& task) const {
+    const auto said = said_ended_.find(task);
+    return said != said_ended_.end() && said->second != 0;
+  }
   std::uint64_t placements() const { return placements_; }
   std::uint64_t evictions() const { return evictions_; }
 
@@ -102,7 +106,7 @@ class ScenarioBackend final : public Backend {
   std::set<TaskId> refused_;
   std::set<TaskId> lost_;
   std::map<TaskId, Duration> late_;
-  std::set<TaskId> said_ended_;
+  std::map<TaskId, std::int32_t> said_ended_;  ///< With its exit code.
   std::uint64_t placements_ = 0;
   std::uint64_t evictions_ = 0;
 };
@@ -116,6 +120,8 @@ class ScenarioWorld {
   /// One step with what was told, and those in which the backend answers, until it is silent.
   void settle();
   /// Is there anything that the engine has not heard?
+  /// When the backend or a timer has something to say.
+  std::optional<Instant> next_due() const;
   bool restless() const;
   void advance(Duration length);
   void forget() { engine_->forget_workspace(); }

@@ -244,6 +244,32 @@ void run_service(Script& run, const Catalog& catalog) {
   run.send(NodeCordoned{node, false});
 }
 
+/// A job fails and starts anew after its pause; what waits for it follows, and takes too long.
+void run_by_rules(Script& run) {
+  JobSpec spec{.name = "again", .queue = "batch"};
+  spec.rules = {.retries = 2, .pause = Duration::seconds(1), .pause_max = Duration::seconds(5)};
+  spec.rules.gang_rules = {{.when = GangRule::When::any, .role = "t", .exit_code = 9}};
+  spec.array = {{.first = 4, .last = 8, .step = 4}};
+  spec.gangs = {gang({role("t", 1, {shape(1000, "", 0)})}, 2)};
+  spec.rules.at_once = 1;
+  const JobId job = run.submit(spec);
+  JobSpec next{.name = "next"};
+  next.rules = {.after = {{job, Dependency::On::success}}, .run_time_max = Duration::seconds(2)};
+  next.gangs = {gang({role("t", 1, {shape(1000, "", 0)})})};
+  const JobId waiter = run.submit(next);
+  run.start({job, 0});
+  run.exit({job, 0}, 9);
+  run.send_all({});
+  run.start({job, 0});
+  run.exit({job, 0}, 0);
+  run.start({job, 1});
+  run.exit({job, 1}, 0);
+  run.start({waiter, 0});
+  run.send_all({});
+  run.send_all({});
+  run.exit({waiter, 0}, 143);
+}
+
 /// A job of many equal gangs runs, and the journal ends with some of it in each phase.
 void run_sweep(Script& run) {
   JobSpec spec{
@@ -306,6 +332,7 @@ TEST(JournalTest, AReplayFromTextEndsInTheSameState) {
   run_training(run);
   run_small_jobs(run);
   run_service(run, catalog);
+  run_by_rules(run);
   run_sweep(run);
 
   State state;

@@ -98,6 +98,10 @@ Result<LaunchOrder> JobOrders::operator()(const Action& action, const State& sta
   variables["TUTTI_QUEUE"] = spec.queue;
   variables["TUTTI_TASK"] = std::to_string(action.task.ordinal);
   variables["TUTTI_ATTEMPT"] = std::to_string(action.attempt);
+  if (const auto number = array_number(spec, task.gang.value() - job.first_gang.value())) {
+    variables["TUTTI_ARRAY_NUMBER"] = std::to_string(*number);
+    variables["TUTTI_ARRAY_COUNT"] = std::to_string(job.gangs);
+  }
   if (gang.tasks > 1) {
     variables["RANK"] = variables["LOCAL_RANK"] = std::to_string(rank);
     variables["WORLD_SIZE"] = std::to_string(gang.tasks);
