@@ -28,7 +28,8 @@ function(tutti_precompiled set level)
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/precompiled)
   add_custom_command(OUTPUT ${output}
     COMMAND ${CMAKE_CXX_COMPILER} ${flags} ${options} ${level}
-            ${CMAKE_CXX23_STANDARD_COMPILE_OPTION} -Xclang -fno-pch-timestamp -x c++-header ${headers} ${TUTTI_PRECOMPILED_${set}}
+            ${CMAKE_CXX23_STANDARD_COMPILE_OPTION} -Xclang -fno-pch-timestamp -x c++-header
+            ${headers} ${TUTTI_PRECOMPILED_${set}}
             -o ${output} -MD -MT ${output} -MF ${output}.d
     DEPFILE ${output}.d WORKING_DIRECTORY / COMMAND_EXPAND_LISTS VERBATIM
     COMMENT "Reading the headers of ${set}${level}")
