@@ -40,8 +40,9 @@ std::string text_of(const Value* object, std::string_view field) {
 Error refusal(const net::Response& response, const std::string& url) {
   const auto body = parse_json(response.body);
   const Value* const error = body ? body->find("error") : nullptr;
-  Error out{Code::conflict, text_of(error, "message"), text_of(error, "where"),
-            text_of(error, "hint")};
+  // Who stops, or has too much to do, may be asked again.
+  const Code code = response.status == 503 ? Code::io : Code::conflict;
+  Error out{code, text_of(error, "message"), text_of(error, "where"), text_of(error, "hint")};
   if (out.what.empty()) {
     out.what = fmt::format("the server answers {} {}", response.status,
                            net::reason_phrase(response.status));
@@ -98,13 +99,15 @@ Result<std::string> Client::post(const std::string& target, std::string body,
   return ask(std::move(request));
 }
 
-Result<void> Client::follow(const std::string& target,
-                            const std::function<Result<void>(std::string_view)>& piece) const {
+Result<void> Client::follow(const Stream& stream, const Piece& piece) const {
   net::EventLoop loop;
   net::HttpClient client(loop);
-  net::ClientRequest request = request_for("GET", target);
+  net::ClientRequest request = request_for("GET", stream.target);
+  request.silence = stream.silence;
+  if (!stream.last_event_id.empty()) request.headers.add("Last-Event-ID", stream.last_event_id);
   const std::string url = request.url.text();
   Result<void> outcome;
+  bool enough = false;
   net::Response head;
   net::HttpClient::Follower follower;
   follower.head = [&](const net::Response& response) { head = response; };
@@ -113,11 +116,14 @@ Result<void> Client::follow(const std::string& target,
       head.body += text;
       return;
     }
-    if (outcome) outcome = piece(text);
-    if (!outcome) loop.stop();
+    if (enough) return;
+    const Result<bool> more = piece(text);
+    if (!more) outcome = fail(more.error());
+    enough = !more || !*more;
+    if (enough) loop.stop();
   };
   follower.end = [&](Result<void> end) {
-    if (outcome) outcome = std::move(end);
+    if (!enough) outcome = std::move(end);
     loop.stop();
   };
   const net::Call call = client.follow(std::move(request), std::move(follower));

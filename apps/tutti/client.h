@@ -27,8 +27,14 @@ class Client {
   Result<std::string> post(const std::string& target, std::string body = {},
                            std::string_view type = "application/json") const;
   /// The same bit by bit, as it comes.
-  Result<void> follow(const std::string& target,
-                      const std::function<Result<void>(std::string_view)>& piece) const;
+  struct Stream {
+    std::string target;
+    std::string last_event_id;           ///< Of a stream of events: where to go on.
+    Duration silence = Duration::max();  ///< It fails when nothing came for so long.
+  };
+  /// Takes a piece; false: that is enough.
+  using Piece = std::function<Result<bool>(std::string_view)>;
+  Result<void> follow(const Stream& stream, const Piece& piece) const;
 
  private:
   Client(net::Url server, std::string token)

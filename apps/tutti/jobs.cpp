@@ -143,7 +143,10 @@ Result<void> logs(const Options& options) {
   const Client client = TRY(Client::find(options.server));
   std::string target = path_of(options, "/output?task=" + options.task);
   if (options.follow) target += "&follow=true";
-  return client.follow(target, [](std::string_view piece) { return print(piece); });
+  return client.follow({.target = target}, [](std::string_view piece) -> Result<bool> {
+    TRY(print(piece));
+    return true;
+  });
 }
 
 Result<void> nodes(const Options& options) {

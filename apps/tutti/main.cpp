@@ -26,6 +26,7 @@ void declare(CLI::App& app, tutti::Run& run) {
   tutti::declare_serve(app, run);
   tutti::declare_submit(app, run);
   tutti::declare_jobs(app, run);
+  tutti::declare_events(app, run);
   tutti::declare_sim(app, run);
   tutti::declare_config(app, run);
   tutti::declare_catalog(app, run);

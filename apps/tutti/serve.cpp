@@ -15,6 +15,8 @@
 
 #include "api/access.h"
 #include "api/engine_thread.h"
+#include "api/event_feed.h"
+#include "api/event_routes.h"
 #include "api/job_routes.h"
 #include "api/node_routes.h"
 #include "api/server.h"
@@ -93,9 +95,11 @@ class Service {
   NodeSpec machine_;
   JobTable jobs_;
   net::EventLoop loop_;
+  std::optional<EventFeed> feed_;
   std::optional<EngineThread> thread_;
   std::optional<JobRoutes> job_routes_;
   std::optional<NodeRoutes> node_routes_;
+  std::optional<EventRoutes> event_routes_;
   std::optional<Server> server_;
   net::Timer tidying_;
   std::optional<Error> failure_;
@@ -146,18 +150,19 @@ Result<void> Service::open() {
 
 /// State and what readers are shown, from the journal.
 Result<void> Service::resume() {
+  feed_.emplace(loop_, jobs_, journal_->rows());
   class Tee final : public Follower {
    public:
-    explicit Tee(JobTable& jobs) : jobs_(jobs) {}
+    explicit Tee(EventFeed& feed) : feed_(feed) {}
     void happened(JournalRow row, const Event& event, const State& state) override {
       one_.happened(row, event, state);
-      for (const Happening& each : one_.take()) jobs_.apply(each);
+      for (const Happening& each : one_.take()) feed_.apply(each);
     }
 
    private:
-    JobTable& jobs_;
+    EventFeed& feed_;
     Happenings one_;
-  } tee(jobs_);
+  } tee(*feed_);
   State state = TRY(restore(*journal_, &tee));
   engine_.emplace(*journal_, *backend_, *factory_);
   engine_->resume(std::move(state), journal_->rows());
@@ -187,7 +192,7 @@ Result<void> Service::start() {
 }
 
 void Service::publish(const Happening& happening) {
-  jobs_.apply(happening);
+  feed_->apply(happening);
   for (const TaskMove& move : happening.moves) {
     // A job that is over needs its variables no more.
     if (ended(move.phase) && ended(jobs_.find(move.task.job)->state)) {
@@ -226,6 +231,8 @@ void Service::declare_routes() {
   job_routes_->declare(server_->router());
   node_routes_.emplace(*thread_);
   node_routes_->declare(server_->router());
+  event_routes_.emplace(*feed_, jobs_);
+  event_routes_->declare(server_->router());
 }
 
 Result<void> Service::listen() {

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -16,6 +17,7 @@
 #include "tutti/client.h"
 #include "tutti/commands.h"
 #include "tutti/terminal.h"
+#include "tutti/wait.h"
 
 namespace tutti {
 namespace {
@@ -38,6 +40,8 @@ struct Options {
   std::vector<std::string> after;
   std::vector<std::string> variables;
   bool held = false;
+  bool wait = false;
+  bool follow = false;
   bool json = false;
 };
 
@@ -118,16 +122,31 @@ Result<std::string> send(const Options& options, const Client& client) {
                      "application/yaml");
 }
 
-Result<void> submit(const Options& options) {
+/// The exit code: with --wait and --follow that of the first job that did not succeed.
+Result<int> submit(const Options& options) {
   const Client client = TRY(Client::find(options.server));
   const std::string answer = TRY(send(options, client));
-  if (options.json) return print(answer + "\n");
   const Value ids = TRY(parse_json(answer));
   std::string out;
   for (const Value& id : ids.find("ids")->items()) {
     out += fmt::format("job {} submitted\n", id.text_value());
   }
-  return print(out);
+  if (options.json) {
+    TRY(print(answer + "\n"));
+  } else if (options.follow) {
+    std::fputs(out.c_str(), stderr);  // Standard output is the job's.
+  } else {
+    TRY(print(out));
+  }
+  int code = 0;
+  for (const Value& id : ids.find("ids")->items()) {
+    if (!options.wait && !options.follow) break;
+    const std::string job(id.text_value());
+    if (options.follow) TRY(print_output(client, job));
+    const int own = TRY(await_end(client, job));
+    if (code == 0) code = own;
+  }
+  return code;
 }
 
 }  // namespace
@@ -169,6 +188,8 @@ void declare_submit(CLI::App& app, Run& run) {
       ->type_name("ID[:end]")
       ->allow_extra_args(false);
   submit_command->add_flag("--hold", options->held, "It waits for tutti release");
+  submit_command->add_flag("--wait", options->wait, "Until it ends; its exit code is the job's");
+  submit_command->add_flag("--follow", options->follow, "The same, and print what it prints");
   submit_command->add_flag("--json", options->json, "Print the server's answer");
   declare_server(*submit_command, options->server);
   submit_command->footer(
@@ -177,8 +198,8 @@ void declare_submit(CLI::App& app, Run& run) {
       "  tutti submit jobs.yaml");
   submit_command->callback([options, &run] {
     run = [options] {
-      const Result<void> done = submit(*options);
-      return done ? 0 : complain(done.error());
+      const Result<int> code = submit(*options);
+      return code ? *code : complain(code.error());
     };
   });
 }

@@ -1,10 +1,9 @@
 /// What a task printed, so far or for as long as it goes on.
-#include <charconv>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "api/job_routes.h"
+#include "api/query.h"
 #include "dialect/workload.h"
 
 namespace tutti {
@@ -14,14 +13,6 @@ constexpr Duration for_more = Duration::milliseconds(100);
 constexpr Duration for_the_reader = Duration::milliseconds(2);
 /// Bytes on their way to a reader: far fewer than what a stream is cut off for.
 constexpr std::size_t queued_most = 256 << 10U;
-
-std::optional<std::uint32_t> ordinal_of(const net::Request& request) {
-  const std::string_view text = request.query_value("task").value_or("0");
-  std::uint32_t ordinal = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ordinal);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return ordinal;
-}
 
 }  // namespace
 
@@ -51,7 +42,7 @@ void JobRoutes::output(Call call) {
   if (!call.may_touch(row->spec->user)) {
     return call.refuse({Code::denied, "the output belongs to " + row->spec->user, {}, {}});
   }
-  const auto ordinal = ordinal_of(call.request);
+  const auto ordinal = natural(call.request.query_value("task").value_or("0"));
   if (!ordinal || *ordinal >= row->tasks.size()) {
     return call.refuse(
         {Code::not_found,
@@ -59,13 +50,13 @@ void JobRoutes::output(Call call) {
          {},
          {}});
   }
-  const std::string& file = role_of(*row->spec, *ordinal).launch.output;
+  const std::string& file = role_of(*row->spec, static_cast<std::uint32_t>(*ordinal)).launch.output;
   if (!file.empty()) {
     return call.refuse(
         {Code::conflict, "job " + call.parts[0] + " prints into a file of its own", file, {}});
   }
   auto reading = std::make_shared<Reading>();
-  reading->task = {row->id, *ordinal};
+  reading->task = {row->id, static_cast<std::uint32_t>(*ordinal)};
   const bool follow = call.request.query_value("follow").value_or("") == "true";
   reading->stream = call.answer.stream(
       {.status = 200, .headers = {{"Content-Type", "application/octet-stream"}}, .body = {}});

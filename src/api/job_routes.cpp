@@ -1,12 +1,12 @@
 #include "api/job_routes.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "api/json_text.h"
+#include "api/query.h"
 #include "format/json.h"
 #include "sched/explain.h"
 #include "sched/held_back.h"
@@ -17,14 +17,6 @@ namespace {
 
 constexpr std::size_t page_usual = 100;
 constexpr std::size_t page_most = 1000;
-
-template <class T>
-std::optional<T> number_of(std::string_view text) {
-  T number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 /// What a list is asked for.
 struct Page {
@@ -53,11 +45,11 @@ Result<Page> page_of(const net::Request& request) {
     } else if (name == "queue") {
       page.queue = value;
     } else if (name == "cursor") {
-      const auto below = number_of<std::uint64_t>(value);
+      const auto below = natural(value);
       if (!below) return fail(Code::invalid, "the cursor is none that this server gave");
       page.below = JobId(*below);
     } else if (name == "limit") {
-      const auto most = number_of<std::size_t>(value);
+      const auto most = natural(value);
       if (!most || *most == 0 || *most > page_most) {
         return fail(Code::invalid, "limit is \"" + value + "\"; 1 to 1000 jobs fit on a page");
       }
@@ -117,7 +109,7 @@ void JobRoutes::declare(Router& router) {
 }
 
 const JobRow* JobRoutes::job_of(Call& call) const {
-  const auto id = number_of<std::uint64_t>(call.parts[0]);
+  const auto id = natural(call.parts[0]);
   const JobRow* const row = id ? ports_.jobs->find(JobId(*id)) : nullptr;
   if (row == nullptr) {
     call.refuse({Code::not_found, "no job " + call.parts[0], {}, "tutti jobs lists them"});

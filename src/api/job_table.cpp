@@ -104,6 +104,8 @@ void JobTable::moved(const TaskMove& move, Instant at) {
   JobRow* const row = live(move.task.job);
   if (row == nullptr) return;
   TaskRow& task = row->tasks[move.task.ordinal];
+  const auto runs = [](TaskPhase phase) { return phase == TaskPhase::running ? 1 : 0; };
+  row->running += runs(move.phase) - runs(task.phase);
   row->active += (holds(move.phase) ? 1 : 0) - (holds(task.phase) ? 1 : 0);
   row->over += (ended(move.phase) ? 1 : 0) - (ended(task.phase) ? 1 : 0);
   task.phase = move.phase;

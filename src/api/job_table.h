@@ -47,9 +47,10 @@ struct JobRow {
   std::optional<Instant> started;
   std::optional<Instant> finished;
   std::vector<TaskRow> tasks;
-  std::string refused;       ///< Why the backend would not start it last; empty once it ran.
-  std::uint32_t active = 0;  ///< Tasks that hold a place ...
-  std::uint32_t over = 0;    ///< ... and those that ended.
+  std::string refused;        ///< Why the backend would not start it last; empty once it ran.
+  std::uint32_t running = 0;  ///< Tasks that run ...
+  std::uint32_t active = 0;   ///< ... those that hold a place ...
+  std::uint32_t over = 0;     ///< ... and those that ended.
 };
 
 class JobTable {
@@ -68,6 +69,7 @@ class JobTable {
   std::size_t count(JobState state) const {
     return by_state_[static_cast<std::size_t>(state)].size();
   }
+  bool knows_node(std::string_view name) const { return known_nodes_.contains(name); }
   const std::string& node(NodeIndex index) const { return nodes_[index.value()]; }
 
  private:

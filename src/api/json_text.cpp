@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <set>
@@ -12,14 +13,6 @@ namespace {
 void write_time(JsonWriter& json, std::string_view name, const std::optional<Instant>& at) {
   json.key(name);
   at ? json.value(rfc3339(*at)) : json.null();
-}
-
-/// What the user reads as the code of the whole job: that of the first task that failed.
-std::int32_t exit_code(const JobRow& row) {
-  for (const TaskRow& task : row.tasks) {
-    if (task.exit_code != 0) return task.exit_code;
-  }
-  return 0;
 }
 
 }  // namespace
@@ -36,20 +29,33 @@ std::string rfc3339(Instant at) {
                      clock.subseconds().count());
 }
 
+std::uint32_t newest_attempt(const JobRow& row) {
+  std::uint32_t attempt = 0;
+  for (const TaskRow& task : row.tasks) attempt = std::max(attempt, task.attempt);
+  return attempt;
+}
+
+std::optional<std::int32_t> exit_code(const JobRow& row) {
+  if (!row.finished || row.state == JobState::cancelled) return std::nullopt;
+  for (const TaskRow& task : row.tasks) {
+    if (task.exit_code != 0) return task.exit_code;
+  }
+  return 0;
+}
+
 void write_job(JsonWriter& json, const JobTable& table, const JobRow& row) {
   json.begin_object();
   json.member("id", std::to_string(row.id.value())).member("name", row.spec->name);
   json.member("queue", row.spec->queue).member("user", row.spec->user);
   json.member("priority", row.spec->priority).member("state", to_text(row.state));
   json.member("reason", row.reason).member("tasks", row.tasks.size());
-  std::uint32_t attempt = 0;
   std::set<NodeIndex> nodes;
   for (const TaskRow& task : row.tasks) {
-    attempt = std::max(attempt, task.attempt);
     if (task.node.valid()) nodes.insert(task.node);
   }
-  json.member("attempt", attempt).key("exit_code");
-  row.finished&& row.state != JobState::cancelled ? json.value(exit_code(row)) : json.null();
+  json.member("attempt", newest_attempt(row)).key("exit_code");
+  const auto code = exit_code(row);
+  code ? json.value(*code) : json.null();
   write_time(json, "submitted", row.submitted);
   write_time(json, "started", row.started);
   write_time(json, "finished", row.finished);

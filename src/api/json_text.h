@@ -1,7 +1,10 @@
 /// How the API writes what it shows.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "api/job_table.h"
 #include "base/result.h"
@@ -14,6 +17,12 @@ std::string rfc3339(Instant at);
 
 /// Writes one job as an object, the same in lists and alone.
 void write_job(JsonWriter& json, const JobTable& table, const JobRow& row);
+
+/// Of the task that was tried most often.
+std::uint32_t newest_attempt(const JobRow& row);
+/// What the user reads as the code of the whole job: that of the first task that failed. None as
+/// long as it is not over, and where it was cancelled.
+std::optional<std::int32_t> exit_code(const JobRow& row);
 
 /// {"error":{"code":"not_found","message":"...","where":"...","hint":"..."}}
 std::string error_json(const Error& error);
