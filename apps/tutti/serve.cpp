@@ -17,6 +17,7 @@
 #include "api/engine_thread.h"
 #include "api/event_feed.h"
 #include "api/event_routes.h"
+#include "api/health_routes.h"
 #include "api/job_routes.h"
 #include "api/node_routes.h"
 #include "api/server.h"
@@ -24,6 +25,7 @@
 #include "backend/local/local_backend.h"
 #include "backend/local/output_reader.h"
 #include "backend/local/this_machine.h"
+#include "generated/version.h"
 #include "net/event_loop.h"
 #include "sim/files.h"
 #include "store/journal_file.h"
@@ -88,6 +90,7 @@ class Service {
   std::optional<RecipeFactory> factory_;
   std::optional<Access> access_;
   std::unique_ptr<JournalFile> journal_;
+  std::optional<MeasuredJournal> measured_;
   std::optional<SecretFolder> secrets_;
   std::optional<LocalTasks> tasks_;
   std::optional<LocalBackend> backend_;
@@ -100,6 +103,7 @@ class Service {
   std::optional<JobRoutes> job_routes_;
   std::optional<NodeRoutes> node_routes_;
   std::optional<EventRoutes> event_routes_;
+  std::optional<HealthRoutes> health_routes_;
   std::optional<Server> server_;
   net::Timer tidying_;
   std::optional<Error> failure_;
@@ -164,7 +168,8 @@ Result<void> Service::resume() {
     Happenings one_;
   } tee(*feed_);
   State state = TRY(restore(*journal_, &tee));
-  engine_.emplace(*journal_, *backend_, *factory_);
+  measured_.emplace(*journal_);
+  engine_.emplace(*measured_, *backend_, *factory_);
   engine_->resume(std::move(state), journal_->rows());
   engine_->reconcile();
   return {};
@@ -233,6 +238,15 @@ void Service::declare_routes() {
   node_routes_->declare(server_->router());
   event_routes_.emplace(*feed_, jobs_);
   event_routes_->declare(server_->router());
+  health_routes_.emplace(HealthRoutes::Ports{.loop = &loop_,
+                                             .engine = &*thread_,
+                                             .journal = &*measured_,
+                                             .jobs = &jobs_,
+                                             .feed = &*feed_,
+                                             .server = &*server_,
+                                             .version = std::string(version()),
+                                             .commit = std::string(commit())});
+  health_routes_->declare();
 }
 
 Result<void> Service::listen() {

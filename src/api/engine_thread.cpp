@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "net/event_loop.h"
 
 namespace tutti {
 namespace {
@@ -106,7 +107,9 @@ bool EngineThread::turn(std::vector<Letter> letters) {
   if (!reports.empty() && ports_.keep_reports) ports_.keep_reports(reports);
   publish();
   answer(letters, *refused);
+  const Instant begin = net::EventLoop::now();
   const auto plan = engine.decide(now);
+  cycles_.add(net::EventLoop::now() - begin);
   if (!plan) return fail_with(plan.error());
   publish();
   return true;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "api/happening.h"
+#include "api/metrics.h"
 #include "base/result.h"
 #include "engine/engine.h"
 
@@ -60,6 +61,8 @@ class EngineThread {
   /// returns on the readers'. For questions of milliseconds.
   using Question = std::move_only_function<Work(const State&)>;
   void ask(Question question);
+  /// How long they took. On the engine's thread only: within a question.
+  const Histogram& cycles() const { return cycles_; }
 
  private:
   struct Letter {
@@ -80,6 +83,7 @@ class EngineThread {
 
   Ports ports_;
   Happenings happenings_;
+  Histogram cycles_;
   int wake_ = -1;  ///< An eventfd: somebody put something into the inbox.
   std::mutex mutex_;
   std::vector<Letter> inbox_;  ///< Guarded by mutex_.

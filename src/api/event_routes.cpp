@@ -47,11 +47,11 @@ Result<EventFeed::Wish> EventRoutes::wish_of(const net::Request& request) const 
 void EventRoutes::read(Call call) {
   const Result<EventFeed::Wish> wish = wish_of(call.request);
   if (!wish) return call.refuse(wish.error());
-  feed_.add(call.answer.stream({.status = 200,
-                                .headers = {{"Content-Type", "text/event-stream"},
-                                            {"Cache-Control", "no-store"},
-                                            {"X-Accel-Buffering", "no"}},
-                                .body = {}}),
+  feed_.add(call.stream({.status = 200,
+                         .headers = {{"Content-Type", "text/event-stream"},
+                                     {"Cache-Control", "no-store"},
+                                     {"X-Accel-Buffering", "no"}},
+                         .body = {}}),
             *wish);
 }
 

@@ -58,7 +58,7 @@ void JobRoutes::output(Call call) {
   auto reading = std::make_shared<Reading>();
   reading->task = {row->id, static_cast<std::uint32_t>(*ordinal)};
   const bool follow = call.request.query_value("follow").value_or("") == "true";
-  reading->stream = call.answer.stream(
+  reading->stream = call.stream(
       {.status = 200, .headers = {{"Content-Type", "application/octet-stream"}}, .body = {}});
   // The function owns itself while it waits for its timer, and ends with the reader.
   auto look = std::make_shared<std::function<void()>>();

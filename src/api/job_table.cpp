@@ -8,8 +8,8 @@
 namespace tutti {
 namespace {
 
-constexpr std::array<std::string_view, 6> words{"pending", "running",   "succeeded",
-                                                "failed",  "cancelled", "held"};
+constexpr std::array<std::string_view, job_states> words{"pending", "running",   "succeeded",
+                                                         "failed",  "cancelled", "held"};
 
 /// Why a task failed, in words.
 std::string why(std::size_t ordinal, const TaskRow& task) {

@@ -20,6 +20,7 @@
 namespace tutti {
 
 enum class JobState : std::uint8_t { pending, running, succeeded, failed, cancelled, held };
+inline constexpr std::size_t job_states = 6;
 std::string_view to_text(JobState state);
 std::optional<JobState> job_state_of(std::string_view word);
 constexpr bool ended(JobState state) {
@@ -85,7 +86,7 @@ class JobTable {
 
   std::map<std::uint64_t, JobRow> rows_;
   std::uint64_t next_ = 1;
-  std::array<std::set<std::uint64_t>, 6> by_state_;
+  std::array<std::set<std::uint64_t>, job_states> by_state_;
   std::vector<std::string> nodes_;  ///< In the order of their first reports, as in Fleet.
   std::set<std::string, std::less<>> known_nodes_;
 };

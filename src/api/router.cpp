@@ -4,8 +4,10 @@
 #include <span>
 #include <utility>
 
+#include "api/http_meter.h"
 #include "api/json_text.h"
 #include "base/check.h"
+#include "net/event_loop.h"
 #include "net/url.h"
 
 namespace tutti {
@@ -36,12 +38,27 @@ std::optional<std::vector<std::string>> match(std::span<const std::string> patte
   return parts;
 }
 
+void note(const Call& call, int status) {
+  if (call.meter == nullptr) return;
+  call.meter->answered(call.request.method, status, net::EventLoop::now() - call.began);
+}
+
 }  // namespace
 
 void Call::send(int status, std::string json) {
-  answer.send({.status = status,
-               .headers = {{"Content-Type", "application/json"}},
-               .body = std::move(json)});
+  send({.status = status,
+        .headers = {{"Content-Type", "application/json"}},
+        .body = std::move(json)});
+}
+
+void Call::send(net::Response response) {
+  note(*this, response.status);
+  answer.send(std::move(response));
+}
+
+net::OpenStream Call::stream(net::Response head) {
+  note(*this, head.status);
+  return answer.stream(std::move(head));
 }
 
 void Call::refuse(const Error& error) { send(http_status(error.code), error_json(error)); }
@@ -79,9 +96,9 @@ void Router::route(Call call) const {
   }
   const Error error{Code::invalid, call.request.method + " means nothing here", call.request.path,
                     "allowed: " + allowed};
-  call.answer.send({.status = 405,
-                    .headers = {{"Content-Type", "application/json"}, {"Allow", allowed}},
-                    .body = error_json(error)});
+  call.send({.status = 405,
+             .headers = {{"Content-Type", "application/json"}, {"Allow", allowed}},
+             .body = error_json(error)});
 }
 
 }  // namespace tutti

@@ -13,10 +13,13 @@
 #include <vector>
 
 #include "api/access.h"
+#include "base/time.h"
 #include "net/answer.h"
 #include "net/message.h"
 
 namespace tutti {
+
+class HttpMeter;
 
 /// One request on its way through the function that answers it.
 struct Call {
@@ -24,8 +27,12 @@ struct Call {
   std::vector<std::string> parts;  ///< What stood where the pattern has `{}`, decoded.
   User user;
   net::Answer answer;
+  HttpMeter* meter = nullptr;  ///< Counts the answer, where there is one.
+  Instant began;
 
   void send(int status, std::string json);
+  void send(net::Response response);
+  net::OpenStream stream(net::Response head);
   void refuse(const Error& error);
   bool may_touch(std::string_view owner) const {
     return user.role == Role::admin || user.name == owner;

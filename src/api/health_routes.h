@@ -1,0 +1,41 @@
+/// /metrics for Prometheus; /healthz: the process answers; /readyz: the engine does, too.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "api/engine_thread.h"
+#include "api/event_feed.h"
+#include "api/measured_journal.h"
+#include "api/server.h"
+
+namespace tutti {
+
+class HealthRoutes {
+ public:
+  /// All of it must outlive the routes.
+  struct Ports {
+    net::EventLoop* loop = nullptr;
+    EngineThread* engine = nullptr;
+    const MeasuredJournal* journal = nullptr;
+    const JobTable* jobs = nullptr;
+    const EventFeed* feed = nullptr;
+    Server* server = nullptr;
+    std::string version;
+    std::string commit;
+    Duration patience = Duration::seconds(5);  ///< With the engine; then it is not ready.
+  };
+
+  explicit HealthRoutes(Ports ports) : ports_(std::move(ports)) {}
+  void declare();
+
+ private:
+  void metrics(Call call);
+  void ready(Call call);
+  /// What the readers' thread knows.
+  void write_own(MetricsText& text) const;
+
+  Ports ports_;
+};
+
+}  // namespace tutti
