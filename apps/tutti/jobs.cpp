@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,6 +25,8 @@ struct Options {
   std::string state;
   std::string user;
   std::string queue;
+  std::string name;
+  std::string fields;
   std::string limit;
   std::string task;
   bool all = false;
@@ -46,29 +50,58 @@ std::string time_of(const Value& object, std::string_view field) {
   return text;
 }
 
-std::string table_of(const std::vector<Value>& pages) {
-  Table table({"id", "name", "user", "state", "tasks", "submitted", "started", "where", "reason"});
+/// A cell of any field: the first of a list, and how many more there are.
+std::string cell_of(const Value& job, const std::string& field) {
+  const Value* const value = job.find(field);
+  if (value == nullptr || !value->is(Kind::list)) {
+    const bool time = field == "submitted" || field == "started" || field == "finished";
+    return time ? time_of(job, field) : text_of(job, field);
+  }
+  const auto items = value->items();
+  if (items.empty()) return "-";
+  std::string out(items.front().text_value());
+  if (items.size() > 1) out += fmt::format(" and {} more", items.size() - 1);
+  return out;
+}
+
+std::string table_of(const std::vector<Value>& pages, std::string_view fields) {
+  std::vector<std::string> names;
+  for (std::size_t at = 0; at <= fields.size();) {
+    const std::size_t comma = std::min(fields.find(',', at), fields.size());
+    names.emplace_back(fields.substr(at, comma - at));
+    at = comma + 1;
+  }
+  std::vector<std::string> header = names;
+  std::ranges::replace(header, "nodes", "where");
+  Table table(std::move(header));
   for (const Value& page : pages) {
     for (const Value& job : page.find("jobs")->items()) {
-      const auto nodes = job.find("nodes")->items();
-      std::string where = nodes.empty() ? "-" : std::string(nodes.front().text_value());
-      if (nodes.size() > 1) where += fmt::format(" and {} more", nodes.size() - 1);
-      table.add({text_of(job, "id"), text_of(job, "name"), text_of(job, "user"),
-                 text_of(job, "state"), text_of(job, "tasks"), time_of(job, "submitted"),
-                 time_of(job, "started"), where, text_of(job, "reason")});
+      std::vector<std::string> cells;
+      for (const std::string& name : names) cells.push_back(cell_of(job, name));
+      table.add(std::move(cells));
     }
   }
   return table.rows() == 0 ? "no jobs\n" : table.text();
 }
 
-std::string list_target(const Options& options, const std::string& cursor) {
-  std::string target = "/api/v1/jobs?limit=" + (options.all ? "1000" : options.limit);
+std::size_t limit_of(const Options& options) {
+  return std::strtoull(options.limit.c_str(), nullptr, 10);
+}
+
+std::string list_target(const Options& options, const std::string& cursor, std::size_t have) {
+  std::string target = "/api/v1/jobs?limit=" + options.limit;
+  if (options.all || have > 0) {
+    const std::size_t rest = options.all ? 1000 : limit_of(options) - have;
+    target = fmt::format("/api/v1/jobs?limit={}", rest);
+  }
   const auto add = [&](std::string_view name, const std::string& value) {
     if (!value.empty()) target += fmt::format("&{}={}", name, net::percent_encode(value));
   };
   add("state", options.state);
   add("user", options.user);
   add("queue", options.queue);
+  add("name", options.name);
+  add("fields", options.fields);
   add("cursor", cursor);
   return target;
 }
@@ -89,13 +122,17 @@ Result<void> list(const Options& options) {
   const Client client = TRY(Client::find(options.server));
   std::vector<Value> pages;
   std::string cursor;
+  std::size_t have = 0;
   do {
-    pages.push_back(TRY(parse_json(TRY(client.get(list_target(options, cursor))))));
+    pages.push_back(TRY(parse_json(TRY(client.get(list_target(options, cursor, have))))));
+    have += pages.back().find("jobs")->items().size();
     const Value* const next = pages.back().find("next");
     cursor = next->is(Kind::text) ? std::string(next->text_value()) : std::string();
-  } while (options.all && !cursor.empty());
+    // A page is short where the server would have had to look for long.
+  } while (!cursor.empty() && (options.all || have < limit_of(options)));
   if (options.json) return print(joined(pages));
-  TRY(print(table_of(pages)));
+  constexpr std::string_view usual = "id,name,user,state,tasks,submitted,started,nodes,reason";
+  TRY(print(table_of(pages, options.fields.empty() ? usual : options.fields)));
   if (!cursor.empty()) TRY(print("there are more; --all shows them\n"));
   return {};
 }
@@ -218,9 +255,12 @@ void declare_list(CLI::App& app, Run& run) {
                           const std::string& type) {
     jobs->add_option(name, to, what)->type_name(type)->take_last();
   };
-  option("--state", options->state, "pending running succeeded failed cancelled held", "STATE");
+  option("--state", options->state,
+         "pending running succeeded failed cancelled held; several by comma", "STATE");
   option("--user", options->user, "Of this user", "USER");
   option("--queue", options->queue, "In this queue", "QUEUE");
+  option("--name", options->name, "Called so; * stands for any letters", "NAME");
+  option("--fields", options->fields, "Only these: id,state,nodes", "FIELDS");
   option("--limit", options->limit, "At most so many, up to 1000", "N");
   jobs->add_flag("--all", options->all, "All of them");
   jobs->add_flag("--json", options->json, "Print the server's answer");

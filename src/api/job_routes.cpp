@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "api/job_page.h"
 #include "api/json_text.h"
 #include "api/query.h"
 #include "format/json.h"
@@ -14,53 +15,6 @@
 
 namespace tutti {
 namespace {
-
-constexpr std::size_t page_usual = 100;
-constexpr std::size_t page_most = 1000;
-
-/// What a list is asked for.
-struct Page {
-  std::optional<JobState> state;
-  std::optional<std::string> user;
-  std::optional<std::string> queue;
-  JobId below{~std::uint64_t{0} - 1};
-  std::size_t most = page_usual;
-
-  bool wants(const JobRow& row) const {
-    return (!user || row.spec->user == *user) && (!queue || row.spec->queue == *queue);
-  }
-};
-
-Result<Page> page_of(const net::Request& request) {
-  Page page;
-  for (const auto& [name, value] : request.query) {
-    if (name == "state") {
-      page.state = job_state_of(value);
-      if (!page.state) {
-        return fail(Code::invalid, "no job is ever \"" + value + "\"",
-                    "states: pending running succeeded failed cancelled held");
-      }
-    } else if (name == "user") {
-      page.user = value;
-    } else if (name == "queue") {
-      page.queue = value;
-    } else if (name == "cursor") {
-      const auto below = natural(value);
-      if (!below) return fail(Code::invalid, "the cursor is none that this server gave");
-      page.below = JobId(*below);
-    } else if (name == "limit") {
-      const auto most = natural(value);
-      if (!most || *most == 0 || *most > page_most) {
-        return fail(Code::invalid, "limit is \"" + value + "\"; 1 to 1000 jobs fit on a page");
-      }
-      page.most = *most;
-    } else {
-      return fail(Code::invalid, "unknown parameter \"" + name + "\"",
-                  "known: state user queue cursor limit");
-    }
-  }
-  return page;
-}
 
 /// Why the first gang of the job that waits does so.
 std::string why_it_waits(const State& state, const PolicyFactory& factory, JobId id) {
@@ -118,36 +72,37 @@ const JobRow* JobRoutes::job_of(Call& call) const {
 }
 
 void JobRoutes::list(Call call) const {
-  const Result<Page> page = page_of(call.request);
+  const Result<JobPage> page = JobPage::of(call.request);
   if (!page) return call.refuse(page.error());
-  std::string out;
-  JsonWriter json(out);
-  json.begin_object().key("jobs").begin_list();
-  std::size_t count = 0;
-  std::optional<JobId> last;
-  bool more = false;
-  ports_.jobs->each(page->state, page->below, [&](const JobRow& row) {
-    if (!page->wants(row)) return true;
-    more = count == page->most;
-    if (more) return false;
-    write_job(json, *ports_.jobs, row);
-    last = row.id;
-    ++count;
-    return true;
-  });
-  json.end_list().key("next");
-  more ? json.value(std::to_string(last->value())) : json.null();
-  json.end_object();
-  call.send(200, std::move(out));
+  call.send(200, jobs_json(*ports_.jobs, *page));
 }
 
 void JobRoutes::show(Call call) const {
   const JobRow* const row = job_of(call);
   if (row == nullptr) return;
-  std::string out;
-  JsonWriter json(out);
-  write_job(json, *ports_.jobs, *row);
-  call.send(200, std::move(out));
+  JobFields fields = all_job_fields();
+  if (const auto names = call.request.query_value("fields")) {
+    const Result<JobFields> wanted = job_fields_of(*names);
+    if (!wanted) return call.refuse(wanted.error());
+    fields = *wanted;
+  }
+  call.send(200, job_json(*ports_.jobs, *row, fields));
+}
+
+/// Whoever says what he has seen changes that and nothing newer. While another change is on its
+/// way, nobody can know what it will have made of the job.
+bool JobRoutes::unseen(Call& call, const JobRow& row) const {
+  if (!call.request.headers.find("If-Match")) return false;
+  if (!changing_.contains(row.id) &&
+      call.request.headers.lists("If-Match", etag_of(job_json(*ports_.jobs, row)))) {
+    return false;
+  }
+  if (call.request.headers.lists("If-Match", "*")) return false;
+  call.send(412, error_json({Code::conflict,
+                             "job " + call.parts[0] + " has changed meanwhile",
+                             {},
+                             "look at it again, and repeat the change with its new ETag"}));
+  return true;
 }
 
 void JobRoutes::change(Call call, const std::function<Event(JobId)>& event) {
@@ -157,6 +112,7 @@ void JobRoutes::change(Call call, const std::function<Event(JobId)>& event) {
     return call.refuse(
         {Code::denied, "job " + call.parts[0] + " belongs to " + row->spec->user, {}, {}});
   }
+  if (unseen(call, *row)) return;
   if (ended(row->state)) {
     return call.refuse({Code::conflict,
                         "job " + call.parts[0] + " is over: " + std::string(to_text(row->state)),
@@ -164,13 +120,12 @@ void JobRoutes::change(Call call, const std::function<Event(JobId)>& event) {
                         {}});
   }
   const JobId id = row->id;
+  changing_.insert(id);
   ports_.engine->send({event(id)}, [this, id, call = std::move(call)](
                                        const EngineThread::Answers& answers) mutable {
+    changing_.erase(changing_.find(id));
     if (!answers.front()) return call.refuse(answers.front().error());
-    std::string out;
-    JsonWriter json(out);
-    write_job(json, *ports_.jobs, *ports_.jobs->find(id));
-    call.send(200, std::move(out));
+    call.send(200, job_json(*ports_.jobs, *ports_.jobs->find(id)));
   });
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -45,6 +46,8 @@ class JobRoutes {
   void submit(Call call);
   void list(Call call) const;
   void show(Call call) const;
+  /// Answers 412 where the asker has not seen what the job is by now.
+  bool unseen(Call& call, const JobRow& row) const;
   void change(Call call, const std::function<Event(JobId)>& event);
   void explain(Call call);
   void output(Call call);
@@ -63,6 +66,7 @@ class JobRoutes {
 
   Ports ports_;
   std::uint64_t next_id_ = 1;
+  std::multiset<JobId> changing_;  ///< Changes that are on their way to the engine.
 };
 
 }  // namespace tutti

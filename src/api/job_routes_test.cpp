@@ -9,7 +9,9 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "api/job_page.h"
 #include "api/node_routes.h"
 #include "format/json.h"
 #include "model/catalog.h"
@@ -61,12 +63,15 @@ class JobRoutesTest : public testing::Test {
     thread_->send({NodeReported{test::node("n0")}}, [](const EngineThread::Answers&) {});
   }
 
-  net::Response ask(std::string method, const std::string& target, std::string body = {}) {
+  net::Response ask(std::string method, const std::string& target, std::string body = {},
+                    const net::Headers& more = {}) {
     std::optional<Result<net::Response>> got;
+    net::Headers headers{{"Content-Type", "application/json"}};
+    for (std::size_t at = 0; at < more.size(); ++at) headers.add(more[at].first, more[at].second);
     net::HttpClient client(loop_);
     const net::Call call = client.send({.method = std::move(method),
                                         .url = url_.with_target(target),
-                                        .headers = {{"Content-Type", "application/json"}},
+                                        .headers = std::move(headers),
                                         .body = std::move(body)},
                                        [&](Result<net::Response> response) {
                                          got = std::move(response);
@@ -153,6 +158,112 @@ TEST_F(JobRoutesTest, ListsArePagedAndFiltered) {
   for (const char* query : {"limit=0", "limit=1001", "limit=x", "cursor=x", "state=odd", "x=1"}) {
     EXPECT_EQ(ask("GET", std::string("/api/v1/jobs?") + query).status, 400) << query;
   }
+}
+
+TEST_F(JobRoutesTest, SeveralStatesNamesAndFields) {
+  ASSERT_EQ(submit().status, 201);
+  ASSERT_EQ(submit(R"(, "held": true)").status, 201);
+  ASSERT_EQ(submit().status, 201);
+  const auto get = [&](const std::string& query) {
+    return ask("GET", "/api/v1/jobs?fields=id,state&" + query).body;
+  };
+  EXPECT_EQ(get("state=held,pending"),
+            R"({"jobs":[{"id":"3","state":"pending"},{"id":"2","state":"held"}],"next":null})");
+  EXPECT_EQ(get("state=held,running&limit=1"),
+            R"({"jobs":[{"id":"2","state":"held"}],"next":"2"})");
+  EXPECT_THAT(get("name=j&user=ana&queue=default"), HasSubstr(R"("id":"3")"));
+  EXPECT_EQ(get("name=other*"), R"({"jobs":[],"next":null})");
+  EXPECT_EQ(ask("GET", "/api/v1/jobs/2?fields=name,id").body, R"({"id":"2","name":"j"})");
+  for (const char* query : {"?fields=idd", "?fields=", "?fields=id,"}) {
+    EXPECT_EQ(ask("GET", std::string("/api/v1/jobs") + query).status, 400) << query;
+    EXPECT_EQ(ask("GET", std::string("/api/v1/jobs/1") + query).status, 400) << query;
+  }
+  EXPECT_THAT(ask("GET", "/api/v1/jobs?fields=stat").body, HasSubstr(R"(did you mean \"state\"?)"));
+}
+
+// Nobody waits while somebody looks for one among very many: a short page says how to go on.
+TEST(JobPageTest, LooksAtSoManyAtATime) {
+  constexpr std::uint64_t count = 50'001;
+  JobTable table;
+  JobSpec spec{.name = "odd"};
+  const auto odd = std::make_shared<const JobSpec>(spec);
+  spec.name = "usual";
+  const auto usual = std::make_shared<const JobSpec>(spec);
+  for (std::uint64_t id = 1; id <= count; ++id) {
+    const JobSubmitted event{JobId(id), id == 1 ? odd : usual};
+    table.apply({.row = id, .at = {}, .event = std::make_shared<const Event>(event), .moves = {}});
+  }
+  JobPage page;
+  page.name = "odd";
+  page.fields = job_fields_of("id").value();
+  EXPECT_EQ(jobs_json(table, page), R"({"jobs":[],"next":"2"})");
+  page.below = JobId(2);
+  EXPECT_EQ(jobs_json(table, page), R"({"jobs":[{"id":"1"}],"next":null})");
+}
+
+TEST(LooksLikeTest, StarsStandForAnyLetters) {
+  for (const char* pattern : {"train-7", "train-*", "*-7", "*", "t*n*7", "*rain*", "train-7*"}) {
+    EXPECT_TRUE(looks_like("train-7", pattern)) << pattern;
+  }
+  for (const char* pattern : {"", "train", "rain*", "*rain", "t*8", "*n-*n-*", "train-7*7"}) {
+    EXPECT_FALSE(looks_like("train-7", pattern)) << pattern;
+  }
+}
+
+TEST_F(JobRoutesTest, WhatIsKnownAlreadyIsNotSentAgain) {
+  ASSERT_EQ(submit().status, 201);
+  for (const char* target : {"/api/v1/jobs", "/api/v1/jobs/1", "/api/v1/jobs?fields=state"}) {
+    const net::Response first = ask("GET", target);
+    const std::string etag(first.headers.find("ETag").value_or(""));
+    ASSERT_FALSE(etag.empty());
+    for (const std::string& known : {etag, "\"x\", W/" + etag, std::string("*")}) {
+      const net::Response again = ask("GET", target, {}, {{"If-None-Match", known}});
+      EXPECT_EQ(again.status, 304);
+      EXPECT_EQ(again.body, "");
+      EXPECT_EQ(again.headers.find("ETag"), etag);
+    }
+    EXPECT_EQ(ask("GET", target, {}, {{"If-None-Match", "\"x\""}}).body, first.body);
+  }
+  const std::string before(ask("GET", "/api/v1/jobs/1").headers.find("ETag").value());
+  ASSERT_EQ(ask("POST", "/api/v1/jobs/1:hold").status, 200);
+  ASSERT_EQ(ask("POST", "/api/v1/jobs/1:cancel").status, 200);
+  EXPECT_EQ(ask("GET", "/api/v1/jobs/1", {}, {{"If-None-Match", before}}).status, 200);
+}
+
+TEST_F(JobRoutesTest, AChangeOfWhatOneHasNotSeenIsRefused) {
+  ASSERT_EQ(submit().status, 201);
+  ASSERT_EQ(submit().status, 201);
+  const std::string etag(ask("GET", "/api/v1/jobs/2").headers.find("ETag").value());
+  const auto change = [&](const std::string& verb, const std::string& seen) {
+    return ask("POST", "/api/v1/jobs/2:" + verb, {}, {{"If-Match", seen}}).status;
+  };
+  EXPECT_EQ(change("hold", "\"x\""), 412);
+  EXPECT_EQ(jobs_.find(JobId(2))->state, JobState::pending);
+  EXPECT_EQ(change("hold", "\"x\", " + etag), 200);
+  EXPECT_EQ(change("release", etag), 412);
+  EXPECT_EQ(change("release", "*"), 200);
+  EXPECT_EQ(change("cancel", etag), 200);  // It is again what it was.
+}
+
+// Two who have seen the same change it at the same moment: one of them does.
+TEST_F(JobRoutesTest, OfTwoChangesAtOnceOneIsRefused) {
+  ASSERT_EQ(submit().status, 201);
+  ASSERT_EQ(submit().status, 201);
+  const std::string etag(ask("GET", "/api/v1/jobs/2").headers.find("ETag").value());
+  net::HttpClient client(loop_);
+  std::vector<int> got;
+  std::vector<net::Call> calls;
+  for (const char* verb : {"hold", "cancel"}) {
+    calls.push_back(client.send({.method = "POST",
+                                 .url = url_.with_target(std::string("/api/v1/jobs/2:") + verb),
+                                 .headers = {{"If-Match", etag}}},
+                                [&](const Result<net::Response>& response) {
+                                  got.push_back(response ? response->status : 0);
+                                  if (got.size() == 2) loop_.stop();
+                                }));
+  }
+  loop_.run();
+  EXPECT_THAT(got, testing::UnorderedElementsAre(200, 412));
 }
 
 TEST_F(JobRoutesTest, WhatIsWrongIsRefusedWithItsPlace) {

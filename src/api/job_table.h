@@ -5,13 +5,16 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "api/happening.h"
@@ -21,6 +24,7 @@ namespace tutti {
 
 enum class JobState : std::uint8_t { pending, running, succeeded, failed, cancelled, held };
 inline constexpr std::size_t job_states = 6;
+using JobStates = std::bitset<job_states>;
 std::string_view to_text(JobState state);
 std::optional<JobState> job_state_of(std::string_view word);
 constexpr bool ended(JobState state) {
@@ -62,10 +66,10 @@ class JobTable {
   const JobRow* find(JobId id) const;
   /// Above every id that was given.
   JobId next_id() const { return JobId(next_); }
-  /// Calls `visit` with jobs of that state (or of all), the newest first, below `below`, until it
-  /// returns false.
+  /// Calls `visit` with jobs in one of these states (none: in any), the newest first, below
+  /// `below`, until it returns false.
   template <class Visit>
-  void each(std::optional<JobState> state, JobId below, Visit&& visit) const;
+  void each(JobStates states, JobId below, Visit&& visit) const;
 
   std::size_t count(JobState state) const {
     return by_state_[static_cast<std::size_t>(state)].size();
@@ -92,16 +96,28 @@ class JobTable {
 };
 
 template <class Visit>
-void JobTable::each(std::optional<JobState> state, JobId below, Visit&& visit) const {
-  if (!state) {
+void JobTable::each(JobStates states, JobId below, Visit&& visit) const {
+  if (states.none()) {
     for (auto at = rows_.lower_bound(below.value()); at != rows_.begin();) {
       if (!visit((--at)->second)) return;
     }
     return;
   }
-  const std::set<std::uint64_t>& ids = by_state_[static_cast<std::size_t>(*state)];
-  for (auto at = ids.lower_bound(below.value()); at != ids.begin();) {
-    if (!visit(rows_.at(*--at))) return;
+  using At = std::set<std::uint64_t>::const_iterator;
+  std::vector<std::pair<At, At>> lists;  // What is left of each: its begin, and where we are.
+  for (std::size_t state = 0; state < job_states; ++state) {
+    const std::set<std::uint64_t>& ids = by_state_[state];
+    if (states[state]) lists.emplace_back(ids.begin(), ids.lower_bound(below.value()));
+  }
+  while (true) {
+    std::pair<At, At>* newest = nullptr;
+    for (std::pair<At, At>& list : lists) {
+      if (list.first == list.second) continue;
+      if (newest == nullptr || *std::prev(list.second) > *std::prev(newest->second)) {
+        newest = &list;
+      }
+    }
+    if (newest == nullptr || !visit(rows_.at(*--newest->second))) return;
   }
 }
 

@@ -151,9 +151,11 @@ TEST_F(JobTableTest, AJobThatCannotBeStartedFails) {
 TEST_F(JobTableTest, ListsTheNewestFirst) {
   for (int job = 0; job < 4; ++job) submit();
   apply(JobCancelled{JobId(2)});
-  const auto ids = [&](std::optional<JobState> state, std::uint64_t below, std::size_t most) {
+  const auto ids = [&](std::vector<JobState> states, std::uint64_t below, std::size_t most) {
+    JobStates wanted;
+    for (const JobState state : states) wanted.set(static_cast<std::size_t>(state));
     std::vector<std::uint64_t> out;
-    table_.each(state, JobId(below), [&](const JobRow& each) {
+    table_.each(wanted, JobId(below), [&](const JobRow& each) {
       out.push_back(each.id.value());
       return out.size() < most;
     });
@@ -162,9 +164,12 @@ TEST_F(JobTableTest, ListsTheNewestFirst) {
   EXPECT_THAT(ids({}, 100, 3), ElementsAre(4, 3, 2));
   EXPECT_THAT(ids({}, 2, 3), ElementsAre(1));
   EXPECT_THAT(ids({}, 1, 3), ElementsAre());
-  EXPECT_THAT(ids(JobState::pending, 4, 3), ElementsAre(3, 1));
-  EXPECT_THAT(ids(JobState::cancelled, 100, 3), ElementsAre(2));
-  EXPECT_THAT(ids(JobState::failed, 100, 3), ElementsAre());
+  EXPECT_THAT(ids({JobState::pending}, 4, 3), ElementsAre(3, 1));
+  EXPECT_THAT(ids({JobState::cancelled}, 100, 3), ElementsAre(2));
+  EXPECT_THAT(ids({JobState::failed}, 100, 3), ElementsAre());
+  EXPECT_THAT(ids({JobState::cancelled, JobState::pending}, 100, 9), ElementsAre(4, 3, 2, 1));
+  EXPECT_THAT(ids({JobState::cancelled, JobState::pending}, 4, 2), ElementsAre(3, 2));
+  EXPECT_THAT(ids({JobState::cancelled, JobState::failed}, 2, 9), ElementsAre());
   EXPECT_EQ(table_.count(JobState::pending), 3U);
 }
 

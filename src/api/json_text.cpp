@@ -6,14 +6,78 @@
 #include <array>
 #include <chrono>
 #include <set>
+#include <vector>
+
+#include "format/text.h"
 
 namespace tutti {
 namespace {
 
-void write_time(JsonWriter& json, std::string_view name, const std::optional<Instant>& at) {
-  json.key(name);
+void write_time(JsonWriter& json, const std::optional<Instant>& at) {
   at ? json.value(rfc3339(*at)) : json.null();
 }
+
+void write_nodes(JsonWriter& json, const JobTable& table, const JobRow& row) {
+  std::set<NodeIndex> nodes;
+  for (const TaskRow& task : row.tasks) {
+    if (task.node.valid()) nodes.insert(task.node);
+  }
+  json.begin_list();
+  for (const NodeIndex node : nodes) json.value(table.node(node));
+  json.end_list();
+}
+
+void write_devices(JsonWriter& json, const JobTable& table, const JobRow& row) {
+  json.begin_list();
+  for (const TaskRow& task : row.tasks) {
+    task.devices.each([&](unsigned ordinal) {
+      json.value(fmt::format("{}/{}", table.node(task.node), ordinal));
+    });
+  }
+  json.end_list();
+}
+
+void write_exit_code(JsonWriter& json, const JobTable&, const JobRow& row) {
+  const auto code = exit_code(row);
+  code ? json.value(*code) : json.null();
+}
+
+struct Field {
+  std::string_view name;
+  void (*write)(JsonWriter& json, const JobTable& table, const JobRow& row);
+};
+
+/// In the order in which they are shown.
+constexpr std::array fields_of_jobs{
+    Field{"id", [](JsonWriter& json, const JobTable&,
+                   const JobRow& row) { json.value(std::to_string(row.id.value())); }},
+    Field{"name",
+          [](JsonWriter& json, const JobTable&, const JobRow& row) { json.value(row.spec->name); }},
+    Field{"queue", [](JsonWriter& json, const JobTable&,
+                      const JobRow& row) { json.value(row.spec->queue); }},
+    Field{"user",
+          [](JsonWriter& json, const JobTable&, const JobRow& row) { json.value(row.spec->user); }},
+    Field{"priority", [](JsonWriter& json, const JobTable&,
+                         const JobRow& row) { json.value(row.spec->priority); }},
+    Field{"state", [](JsonWriter& json, const JobTable&,
+                      const JobRow& row) { json.value(to_text(row.state)); }},
+    Field{"reason",
+          [](JsonWriter& json, const JobTable&, const JobRow& row) { json.value(row.reason); }},
+    Field{"tasks", [](JsonWriter& json, const JobTable&,
+                      const JobRow& row) { json.value(row.tasks.size()); }},
+    Field{"attempt", [](JsonWriter& json, const JobTable&,
+                        const JobRow& row) { json.value(newest_attempt(row)); }},
+    Field{"exit_code", write_exit_code},
+    Field{"submitted", [](JsonWriter& json, const JobTable&,
+                          const JobRow& row) { write_time(json, row.submitted); }},
+    Field{"started", [](JsonWriter& json, const JobTable&,
+                        const JobRow& row) { write_time(json, row.started); }},
+    Field{"finished", [](JsonWriter& json, const JobTable&,
+                         const JobRow& row) { write_time(json, row.finished); }},
+    Field{"nodes", write_nodes},
+    Field{"devices", write_devices},
+};
+static_assert(fields_of_jobs.size() <= JobFields().size());
 
 }  // namespace
 
@@ -43,31 +107,41 @@ std::optional<std::int32_t> exit_code(const JobRow& row) {
   return 0;
 }
 
-void write_job(JsonWriter& json, const JobTable& table, const JobRow& row) {
+JobFields all_job_fields() { return JobFields().set(); }
+
+Result<JobFields> job_fields_of(std::string_view names) {
+  JobFields fields;
+  for (bool more = true; more;) {
+    const std::size_t comma = names.find(',');
+    const std::string_view name = names.substr(0, comma);
+    const auto* const field = std::ranges::find(fields_of_jobs, name, &Field::name);
+    if (field == fields_of_jobs.end()) {
+      std::vector<std::string_view> known;
+      for (const Field& each : fields_of_jobs) known.push_back(each.name);
+      return fail(Code::invalid, "a job has no field " + quote(name), did_you_mean(name, known));
+    }
+    fields.set(static_cast<std::size_t>(field - fields_of_jobs.begin()));
+    more = comma != names.npos;
+    if (more) names.remove_prefix(comma + 1);
+  }
+  return fields;
+}
+
+void write_job(JsonWriter& json, const JobTable& table, const JobRow& row, JobFields fields) {
   json.begin_object();
-  json.member("id", std::to_string(row.id.value())).member("name", row.spec->name);
-  json.member("queue", row.spec->queue).member("user", row.spec->user);
-  json.member("priority", row.spec->priority).member("state", to_text(row.state));
-  json.member("reason", row.reason).member("tasks", row.tasks.size());
-  std::set<NodeIndex> nodes;
-  for (const TaskRow& task : row.tasks) {
-    if (task.node.valid()) nodes.insert(task.node);
+  for (std::size_t at = 0; at < fields_of_jobs.size(); ++at) {
+    if (!fields[at]) continue;
+    json.key(fields_of_jobs[at].name);
+    fields_of_jobs[at].write(json, table, row);
   }
-  json.member("attempt", newest_attempt(row)).key("exit_code");
-  const auto code = exit_code(row);
-  code ? json.value(*code) : json.null();
-  write_time(json, "submitted", row.submitted);
-  write_time(json, "started", row.started);
-  write_time(json, "finished", row.finished);
-  json.key("nodes").begin_list();
-  for (const NodeIndex node : nodes) json.value(table.node(node));
-  json.end_list().key("devices").begin_list();
-  for (const TaskRow& task : row.tasks) {
-    task.devices.each([&](unsigned ordinal) {
-      json.value(fmt::format("{}/{}", table.node(task.node), ordinal));
-    });
-  }
-  json.end_list().end_object();
+  json.end_object();
+}
+
+std::string job_json(const JobTable& table, const JobRow& row, JobFields fields) {
+  std::string out;
+  JsonWriter json(out);
+  write_job(json, table, row, fields);
+  return out;
 }
 
 std::string_view to_text(Code code) {

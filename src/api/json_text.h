@@ -1,6 +1,7 @@
 /// How the API writes what it shows.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,8 +16,15 @@ namespace tutti {
 /// "2026-11-30T12:00:00.123456Z". For the years 1970 to 9999.
 std::string rfc3339(Instant at);
 
+/// Which fields of a job are shown.
+using JobFields = std::bitset<16>;
+JobFields all_job_fields();
+/// Of "id,state".
+Result<JobFields> job_fields_of(std::string_view names);
 /// Writes one job as an object, the same in lists and alone.
-void write_job(JsonWriter& json, const JobTable& table, const JobRow& row);
+void write_job(JsonWriter& json, const JobTable& table, const JobRow& row,
+               JobFields fields = all_job_fields());
+std::string job_json(const JobTable& table, const JobRow& row, JobFields fields = all_job_fields());
 
 /// Of the task that was tried most often.
 std::uint32_t newest_attempt(const JobRow& row);

@@ -1,5 +1,7 @@
 #include "api/router.h"
 
+#include <fmt/core.h>
+
 #include <optional>
 #include <span>
 #include <utility>
@@ -7,6 +9,7 @@
 #include "api/http_meter.h"
 #include "api/json_text.h"
 #include "base/check.h"
+#include "base/hash.h"
 #include "net/event_loop.h"
 #include "net/url.h"
 
@@ -45,10 +48,25 @@ void note(const Call& call, int status) {
 
 }  // namespace
 
+std::string etag_of(std::string_view content) {
+  return fmt::format("\"{:016x}\"", Hash().add(content).value());
+}
+
 void Call::send(int status, std::string json) {
-  send({.status = status,
-        .headers = {{"Content-Type", "application/json"}},
-        .body = std::move(json)});
+  net::Response response{
+      .status = status, .headers = {{"Content-Type", "application/json"}}, .body = std::move(json)};
+  if (status == 200 && (request.method == "GET" || request.method == "HEAD")) {
+    const std::string etag = etag_of(response.body);
+    response.headers.add("ETag", etag).add("Cache-Control", "no-cache");
+    const auto has = [&](std::string_view word) {
+      return request.headers.lists("If-None-Match", word);
+    };
+    if (has(etag) || has("W/" + etag) || has("*")) {
+      response.status = 304;
+      response.body.clear();
+    }
+  }
+  send(std::move(response));
 }
 
 void Call::send(net::Response response) {

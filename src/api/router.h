@@ -30,6 +30,7 @@ struct Call {
   HttpMeter* meter = nullptr;  ///< Counts the answer, where there is one.
   Instant began;
 
+  /// Of a GET, a 200 has an ETag, and is a 304 where the asker has just that.
   void send(int status, std::string json);
   void send(net::Response response);
   net::OpenStream stream(net::Response head);
@@ -38,6 +39,9 @@ struct Call {
     return user.role == Role::admin || user.name == owner;
   }
 };
+
+/// "\"4f2c...\"": other content, other tag.
+std::string etag_of(std::string_view content);
 
 class Router {
  public:

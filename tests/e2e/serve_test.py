@@ -83,6 +83,23 @@ class ServeTest(ServeCase):
         names = [job["name"] for job in self.ask_json("jobs", "--state", "succeeded")["jobs"]]
         self.assertEqual(names, ["a-2", "a-1", "a-0"])
 
+    def test_lists_show_what_is_asked_for(self):
+        self.start()
+        for name in "a-1", "a-2", "b-1":
+            self.submit("--name", name, "--hold", "--", "true")
+        self.ask("release", "1")
+        self.wait_for_state("1", "succeeded")
+        both = self.ask_json("jobs", "--state", "held,succeeded", "--name", "a-*", "--fields",
+                             "name,state")
+        self.assertEqual(both["jobs"], [{"name": "a-2", "state": "held"},
+                                        {"name": "a-1", "state": "succeeded"}])
+        self.assertEqual(self.ask("jobs", "--fields", "id,state,nodes", "--state", "held"),
+                         "id  state  where\n 3  held   -\n 2  held   -\n")
+        self.assertIn("there are more", self.ask("jobs", "--limit", "2"))
+        self.assertNotIn("there are more", self.ask("jobs", "--limit", "3"))
+        self.assertIn('did you mean "state"?', self.ask("jobs", "--fields", "stat", code=2))
+        self.assertIn("several by comma", self.ask("jobs", "--state", "held,odd", code=2))
+
     def test_mistakes_are_refused_with_their_place(self):
         self.start()
         path = self.file("bad.yaml", "jobs:\n- name: a\n  commnad: x\n")
