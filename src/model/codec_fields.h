@@ -122,6 +122,7 @@ void fields(auto& a, Of<QueueSet>) { a("queue", &QueueSet::queue); }
 void fields(auto& a, Of<JobSubmitted>) {
   a("id", &JobSubmitted::id);
   a("spec", &JobSubmitted::spec);
+  a("request", &JobSubmitted::request);
 }
 
 void fields(auto& a, Of<JobCancelled>) { a("id", &JobCancelled::id); }

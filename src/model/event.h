@@ -57,6 +57,7 @@ struct JobSubmitted {
   static constexpr std::uint16_t tag = 7;
   JobId id;
   std::shared_ptr<const JobSpec> spec;
+  std::string request;  ///< That it came with, as the API names it; State knows nothing of it.
 };
 
 struct JobCancelled {
