@@ -5,14 +5,21 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 #include <utility>
 
+#include "api/access.h"
 #include "format/json.h"
 #include "net/event_loop.h"
 
 namespace tutti {
 namespace {
+
+/// Before a request is sent again whose answer was lost; the server may be about to start anew.
+constexpr std::chrono::milliseconds before_sending_again(100);
+constexpr int sent_most = 60;
 
 constexpr std::string_view system_socket = "/run/tutti/tutti.sock";
 
@@ -97,6 +104,22 @@ Result<std::string> Client::post(const std::string& target, std::string body,
   request.headers.add("Content-Type", type);
   request.body = std::move(body);
   return ask(std::move(request));
+}
+
+Result<std::string> Client::post_once(const std::string& target, const std::string& body,
+                                      std::string_view type) const {
+  const std::string key = random_token();
+  bool lost = false;
+  for (int sent = 1;; ++sent) {
+    net::ClientRequest request = request_for("POST", target);
+    request.headers.add("Content-Type", type).add("Idempotency-Key", key);
+    request.body = body;
+    Result<std::string> answer = ask(std::move(request));
+    if (answer || answer.error().code != Code::io) return answer;
+    lost = lost || answer.error().hint == net::maybe_done;
+    if (!lost || sent == sent_most) return answer;
+    std::this_thread::sleep_for(before_sending_again);
+  }
 }
 
 Result<void> Client::follow(const Stream& stream, const Piece& piece) const {

@@ -26,6 +26,10 @@ class Client {
   Result<std::string> get(const std::string& target) const;
   Result<std::string> post(const std::string& target, std::string body = {},
                            std::string_view type = "application/json") const;
+  /// The same for what must not be done twice: sent again, where an answer was lost, with a key
+  /// that tells the server so.
+  Result<std::string> post_once(const std::string& target, const std::string& body,
+                                std::string_view type = "application/json") const;
   /// The same bit by bit, as it comes.
   struct Stream {
     std::string target;

@@ -79,6 +79,7 @@ class Service {
   Result<void> start();
   Result<void> listen();
   Result<int> run_until(const sigset_t& ends);
+  void note(const Happening& happening);
   void publish(const Happening& happening);
   void tidy_up();
   void declare_routes();
@@ -97,6 +98,7 @@ class Service {
   std::optional<Engine> engine_;
   NodeSpec machine_;
   JobTable jobs_;
+  RequestKeys requests_;
   net::EventLoop loop_;
   std::optional<EventFeed> feed_;
   std::optional<EngineThread> thread_;
@@ -157,16 +159,16 @@ Result<void> Service::resume() {
   feed_.emplace(loop_, jobs_, journal_->rows());
   class Tee final : public Follower {
    public:
-    explicit Tee(EventFeed& feed) : feed_(feed) {}
+    explicit Tee(Service& service) : service_(service) {}
     void happened(JournalRow row, const Event& event, const State& state) override {
       one_.happened(row, event, state);
-      for (const Happening& each : one_.take()) feed_.apply(each);
+      for (const Happening& each : one_.take()) service_.note(each);
     }
 
    private:
-    EventFeed& feed_;
+    Service& service_;
     Happenings one_;
-  } tee(*feed_);
+  } tee(*this);
   State state = TRY(restore(*journal_, &tee));
   measured_.emplace(*journal_);
   engine_.emplace(*measured_, *backend_, *factory_);
@@ -196,8 +198,14 @@ Result<void> Service::start() {
   return {};
 }
 
-void Service::publish(const Happening& happening) {
+/// In what readers are shown.
+void Service::note(const Happening& happening) {
   feed_->apply(happening);
+  requests_.apply(happening);
+}
+
+void Service::publish(const Happening& happening) {
+  note(happening);
   for (const TaskMove& move : happening.moves) {
     // A job that is over needs its variables no more.
     if (ended(move.phase) && ended(jobs_.find(move.task.job)->state)) {
@@ -221,6 +229,7 @@ void Service::declare_routes() {
   ports.loop = &loop_;
   ports.engine = &*thread_;
   ports.jobs = &jobs_;
+  ports.requests = &requests_;
   ports.catalog = &catalog_;
   ports.factory = &*factory_;
   ports.keep_environment = [this](std::string_view name, std::string_view variables) {

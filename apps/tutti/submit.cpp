@@ -114,12 +114,12 @@ Result<std::string> job_of(const Options& options) {
 
 Result<std::string> send(const Options& options, const Client& client) {
   if (!names_file(options.words)) {
-    return client.post("/api/v1/jobs", TRY(job_of(options)));
+    return client.post_once("/api/v1/jobs", TRY(job_of(options)));
   }
   const std::string& path = options.words.front();
   const std::string source = path == "-" ? "standard input" : path;
-  return client.post("/api/v1/jobs?source=" + net::percent_encode(source), TRY(read_file(path)),
-                     "application/yaml");
+  return client.post_once("/api/v1/jobs?source=" + net::percent_encode(source),
+                          TRY(read_file(path)), "application/yaml");
 }
 
 /// The exit code: with --wait and --follow that of the first job that did not succeed.

@@ -40,6 +40,10 @@ void EngineThread::send(std::vector<Event> events, Done done) {
   put({.events = std::move(events), .done = std::move(done), .question = {}});
 }
 
+void EngineThread::send_each(std::vector<Event> events, Done done) {
+  put({.events = std::move(events), .done = std::move(done), .question = {}, .together = false});
+}
+
 void EngineThread::ask(Question question) {
   put({.events = {}, .done = {}, .question = std::move(question)});
 }
@@ -93,7 +97,8 @@ bool EngineThread::turn(std::vector<Letter> letters) {
   std::vector<Event> inbox;
   for (Letter& letter : letters) {
     if (letter.question) ports_.post(letter.question(engine.state()));
-    if (turned_away(letter)) continue;
+    if (!letter.together) take_out_refused(letter);
+    if (letter.together && turned_away(letter)) continue;
     for (Event& event : letter.events) inbox.push_back(std::move(event));
   }
   std::vector<Event> reports;
@@ -101,7 +106,10 @@ bool EngineThread::turn(std::vector<Letter> letters) {
   inbox.insert(inbox.end(), reports.begin(), reports.end());
   const Instant now = std::max(ports_.clock(), engine.state().now());
   const auto timer = engine.state().timers().next();
-  if (inbox.empty() && (!timer || *timer > now)) return true;
+  if (inbox.empty() && (!timer || *timer > now)) {
+    answer(letters, {});
+    return true;
+  }
   auto refused = engine.take(inbox, now);
   if (!refused) return fail_with(refused.error());
   if (!reports.empty() && ports_.keep_reports) ports_.keep_reports(reports);
@@ -133,6 +141,19 @@ bool EngineThread::turned_away(Letter& letter) {
   return false;
 }
 
+void EngineThread::take_out_refused(Letter& letter) {
+  std::vector<Event> admitted;
+  for (std::size_t at = 0; at < letter.events.size(); ++at) {
+    auto good = ports_.engine->state().admissible(letter.events[at]);
+    if (good) {
+      admitted.push_back(std::move(letter.events[at]));
+    } else {
+      letter.refused_at_once.emplace(at, std::move(good).error());
+    }
+  }
+  letter.events = std::move(admitted);
+}
+
 void EngineThread::publish() {
   std::vector<Happening> happened = happenings_.take();
   if (happened.empty()) return;
@@ -152,6 +173,9 @@ void EngineThread::answer(std::vector<Letter>& letters,
       answers[next->event - first] = fail(next->why);
     }
     first += answers.size();
+    for (auto& [at, why] : letter.refused_at_once) {  // By position, so each finds its place.
+      answers.insert(answers.begin() + static_cast<std::ptrdiff_t>(at), fail(std::move(why)));
+    }
     if (!letter.done) continue;
     ports_.post([done = std::move(letter.done), answers = std::move(answers)]() mutable {
       done(std::move(answers));

@@ -56,6 +56,8 @@ class EngineThread {
   /// The events are durable, or refused, when `done` runs on the readers' thread. Where one of them
   /// is not admissible, all are refused.
   void send(std::vector<Event> events, Done done);
+  /// The same, but each event stands for itself: what is not admissible concerns no other.
+  void send_each(std::vector<Event> events, Done done);
 
   /// A question that needs State: `ask` runs between two turns on the engine's thread, and what it
   /// returns on the readers'. For questions of milliseconds.
@@ -69,12 +71,15 @@ class EngineThread {
     std::vector<Event> events;
     Done done;
     Question question;
+    bool together = true;                          ///< All of its events or none.
+    std::map<std::size_t, Error> refused_at_once;  ///< By position: those taken out of `events`.
   };
   void put(Letter letter);
   void run(const std::stop_token& stop);
   std::vector<Letter> next_letters();
   void wait() const;
   bool turned_away(Letter& letter);
+  void take_out_refused(Letter& letter);
   /// One turn; false when the journal failed.
   bool turn(std::vector<Letter> letters);
   void publish();

@@ -174,6 +174,27 @@ TEST_F(EngineThreadTest, WhatIsSentTogetherIsTakenTogether) {
   EXPECT_TRUE(journal_.appends.empty());
 }
 
+TEST_F(EngineThreadTest, WhatIsSentForItselfIsTakenForItself) {
+  JobSpec lost = *test::job(test::task(1000, 1));
+  lost.queue = "nosuch";
+  const auto bad = [&](std::uint64_t id) {
+    return JobSubmitted{JobId(id), std::make_shared<JobSpec>(lost)};
+  };
+  std::optional<EngineThread::Answers> got;
+  const auto keep = [&](EngineThread::Answers answers) { got = std::move(answers); };
+  // The third exists by the time that it is looked at in the journal's order.
+  thread_->send_each({bad(1), submission(2), submission(2), bad(3), submission(4)}, keep);
+  ASSERT_TRUE(readers_.run_until([&] { return got.has_value(); }));
+  std::string good;
+  for (const auto& answer : *got) good += answer ? '+' : '-';
+  EXPECT_EQ(good, "-+--+");
+  EXPECT_EQ((*got)[3].error().what, "job \"job\": no queue \"nosuch\"");
+  got.reset();
+  thread_->send_each({bad(5), bad(6)}, keep);
+  ASSERT_TRUE(readers_.run_until([&] { return got.has_value(); }));
+  EXPECT_EQ(got->size(), 2U);
+}
+
 TEST_F(EngineThreadTest, WhoComesWhileTheDiskWorksSharesTheNextAppend) {
   send({NodeReported{test::node("n0")}});
   journal_.close();

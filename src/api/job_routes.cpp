@@ -47,6 +47,7 @@ void JobRoutes::declare(Router& router) {
     return [this, handle](Call call) { (this->*handle)(std::move(call)); };
   };
   router.add("POST", "/api/v1/jobs", to(&JobRoutes::submit));
+  router.add("POST", "/api/v1/jobs:batch", to(&JobRoutes::batch));
   router.add("GET", "/api/v1/jobs", [this](Call call) { list(std::move(call)); });
   router.add("GET", "/api/v1/jobs/{}", [this](Call call) { show(std::move(call)); });
   router.add("GET", "/api/v1/jobs/{}/explanation", to(&JobRoutes::explain));

@@ -3,13 +3,18 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/engine_thread.h"
+#include "api/job_batch.h"
 #include "api/job_table.h"
+#include "api/request_keys.h"
 #include "api/router.h"
 #include "net/event_loop.h"
 
@@ -28,6 +33,7 @@ class JobRoutes {
     net::EventLoop* loop = nullptr;
     EngineThread* engine = nullptr;
     const JobTable* jobs = nullptr;
+    const RequestKeys* requests = nullptr;
     const Catalog* catalog = nullptr;
     const PolicyFactory* factory = nullptr;
     /// Keeps the variables of a job apart from it, under this name.
@@ -61,11 +67,27 @@ class JobRoutes {
 
   /// The job that a call names; answers the call where there is none.
   const JobRow* job_of(Call& call) const;
+  /// True where the call needs nothing more: it came before, or comes twice at this moment.
+  bool answered_before(Call& call, const RequestKey& key);
+  void batch(Call call);
+  Result<JobBatch::Outcome> batch_line(const Call& call, const std::optional<RequestKey>& batch,
+                                       const JobBatch::Line& line);
   Result<std::vector<Event>> submissions(const Call& call);
+  /// What the next job is called.
+  JobId next_id();
+  /// Numbers of the array that it is, where it is one and alone.
+  std::uint64_t array_of_only(const std::vector<JobId>& jobs) const;
   Result<Event> submission(const Call& call, const Submission& wanted);
 
   Ports ports_;
   std::uint64_t next_id_ = 1;
+  /// A request with a key that the engine has, and those that came with the same key since.
+  struct UnderWay {
+    std::uint64_t content = 0;
+    std::vector<Call> waiting;
+  };
+  using AllUnderWay = std::map<std::string, UnderWay>;
+  std::shared_ptr<AllUnderWay> under_way_ = std::make_shared<AllUnderWay>();
   std::multiset<JobId> changing_;  ///< Changes that are on their way to the engine.
 };
 

@@ -37,7 +37,10 @@ class JobRoutesTest : public testing::Test {
     ports.engine = &engine_;
     ports.post = [this](EngineThread::Work work) { loop_.post(std::move(work)); };
     ports.publish = [this](const std::vector<Happening>& happened) {
-      for (const Happening& each : happened) jobs_.apply(each);
+      for (const Happening& each : happened) {
+        jobs_.apply(each);
+        requests_.apply(each);
+      }
     };
     ports.clock = [this] { return Instant{now_ += 1000}; };
     ports.failed = [](const Error& error) { ADD_FAILURE() << error.text(); };
@@ -46,6 +49,7 @@ class JobRoutesTest : public testing::Test {
     routes.loop = &loop_;
     routes.engine = &*thread_;
     routes.jobs = &jobs_;
+    routes.requests = &requests_;
     routes.catalog = &catalog_;
     routes.factory = &factory_;
     routes.keep_environment = [this](std::string_view name, std::string_view variables) {
@@ -97,6 +101,7 @@ class JobRoutesTest : public testing::Test {
   Catalog catalog_;
   net::EventLoop loop_;
   JobTable jobs_;
+  RequestKeys requests_;
   std::int64_t now_ = 0;
   std::map<std::string, std::string> kept_;
   User user_{"ana", 1000, Role::user};
@@ -264,6 +269,94 @@ TEST_F(JobRoutesTest, OfTwoChangesAtOnceOneIsRefused) {
   }
   loop_.run();
   EXPECT_THAT(got, testing::UnorderedElementsAre(200, 412));
+}
+
+TEST_F(JobRoutesTest, ARequestThatComesAgainMakesNoSecondJob) {
+  const std::string body = R"({"jobs": [{"name": "a-[0-1]", "command": ["true"]}]})";
+  const auto send = [&](const std::string& text, const char* key) {
+    return ask("POST", "/api/v1/jobs", text, {{"Idempotency-Key", key}});
+  };
+  const net::Response first = send(body, "k1");
+  EXPECT_EQ(first.body, R"({"ids":["1","2"]})");
+  EXPECT_FALSE(first.headers.find("Idempotent-Replayed").has_value());
+  const net::Response again = send(body, "k1");
+  EXPECT_EQ(again.status, 201);
+  EXPECT_EQ(again.body, first.body);
+  EXPECT_EQ(again.headers.find("Idempotent-Replayed"), "true");
+  EXPECT_EQ(send(body + " ", "k1").status, 409);
+  EXPECT_EQ(send(body, "k2").body, R"({"ids":["3","4"]})");
+  as("bob");  // Keys of others are none of his.
+  EXPECT_EQ(send(body, "k1").body, R"({"ids":["5","6"]})");
+  for (const char* bad : {"", "a b", "\xff"}) EXPECT_EQ(send(body, bad).status, 400) << bad;
+  EXPECT_EQ(send(body, std::string(129, 'k').c_str()).status, 400);
+  EXPECT_EQ(send("{", "k3").status, 400);
+  EXPECT_EQ(send(body, "k3").status, 201);  // What was refused may be mended.
+}
+
+// The answer is lost before there is one, and the client is quick.
+TEST_F(JobRoutesTest, ARequestThatComesTwiceAtOnceMakesOneJob) {
+  net::HttpClient client(loop_);
+  std::vector<std::string> got;
+  std::vector<net::Call> calls;
+  for (int at = 0; at < 5; ++at) {
+    calls.push_back(
+        client.send({.method = "POST",
+                     .url = url_.with_target("/api/v1/jobs"),
+                     .headers = {{"Idempotency-Key", "k"}, {"Content-Type", "application/json"}},
+                     .body = R"({"job": {"name": "j", "command": ["true"]}})"},
+                    [&](const Result<net::Response>& response) {
+                      got.push_back(response ? response->body : "none");
+                      if (got.size() == 5) loop_.stop();
+                    }));
+  }
+  loop_.run();
+  EXPECT_THAT(got, testing::Each(R"({"id":"1","ids":["1"]})"));
+  EXPECT_EQ(jobs_.next_id(), JobId(2));
+}
+
+TEST_F(JobRoutesTest, ABatchHasALineForEachJob) {
+  const std::string body =
+      "{\"name\": \"a\", \"command\": [\"true\"]}\n\n"
+      "{\"job\": {\"name\": \"b\", \"command\": [\"true\"]}}\r\n"
+      "{\"name\": \"c\", \"commnad\": [\"true\"]}\n"
+      "{\"name\": \"d\", \"queue\": \"nosuch\", \"command\": [\"true\"]}\n"
+      "{\"name\": \"e-[0-1]\", \"command\": [\"true\"]}\n"
+      "nonsense\n"
+      "{\"name\": \"f\", \"command\": [\"true\"]}";
+  const net::Response answer = ask("POST", "/api/v1/jobs:batch", body);
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.headers.find("Content-Type"), "application/x-ndjson");
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < answer.body.size();) {
+    const std::size_t end = answer.body.find('\n', at);
+    lines.push_back(answer.body.substr(at, end - at));
+    at = end + 1;
+  }
+  ASSERT_EQ(lines.size(), 7U);
+  EXPECT_EQ(lines[0], R"({"line":1,"id":"1"})");
+  EXPECT_EQ(lines[1], R"({"line":3,"id":"2"})");
+  EXPECT_THAT(lines[2], HasSubstr(R"({"line":4,"error":{"code":"invalid")"));
+  EXPECT_THAT(lines[2], HasSubstr(R"("where":"4:15")"));
+  EXPECT_THAT(lines[3], HasSubstr(R"({"line":5,"error":{"code":"not_found")"));
+  EXPECT_THAT(lines[4], HasSubstr("a line of a batch is one job; this one is 2"));
+  EXPECT_THAT(lines[5], HasSubstr(R"("where":"7:1")"));
+  EXPECT_EQ(lines[6], R"({"line":8,"id":"4"})");  // What was refused had the third.
+  EXPECT_EQ(ask("POST", "/api/v1/jobs:batch", "").body, "");
+  EXPECT_EQ(ask("POST", "/api/v1/jobs:batch", std::string(250'001, '\n')).status, 422);
+}
+
+TEST_F(JobRoutesTest, ALargeBatchIsDoneInParts) {
+  std::string body;
+  const std::string line = R"({"name": "j", "gpus": 8, "command": ["true"]})";
+  for (int job = 0; job < 4'501; ++job) body += line + "\n";
+  const net::Headers key{{"Idempotency-Key", "k"}};
+  const net::Response answer = ask("POST", "/api/v1/jobs:batch", body, key);
+  EXPECT_THAT(answer.body, testing::StartsWith("{\"line\":1,\"id\":\"1\"}\n{\"line\":2,"));
+  EXPECT_THAT(answer.body, testing::EndsWith("\n{\"line\":4501,\"id\":\"4501\"}\n"));
+  EXPECT_EQ(jobs_.count(JobState::pending), 4'500U);
+  // Sent again, it makes no further ones, but for a line that is new.
+  EXPECT_EQ(ask("POST", "/api/v1/jobs:batch", body + line, key).body,
+            answer.body + "{\"line\":4502,\"id\":\"4502\"}\n");
 }
 
 TEST_F(JobRoutesTest, WhatIsWrongIsRefusedWithItsPlace) {

@@ -47,10 +47,8 @@ std::shared_ptr<JobSpec> with_environment(const JobSpec& spec, const std::string
 /// A program that is not there will hardly be there a moment later.
 constexpr std::uint32_t launches_most = 3;
 
-std::uint64_t gangs_of(const JobSpec& spec) {
-  std::uint64_t gangs = 0;
-  for (const auto& gang : spec.gangs) gangs += gang->copies;
-  return gangs;
+std::uint64_t array_of(const JobSpec& spec) {
+  return spec.array.empty() ? 0 : spec.gangs.front()->copies;
 }
 
 bool has_commands(const JobSpec& spec) {
@@ -62,24 +60,55 @@ bool has_commands(const JobSpec& spec) {
   });
 }
 
-std::string ids_json(const std::vector<Event>& events) {
+/// `array`: how many numbers the only one of them has, or 0.
+std::string ids_json(const std::vector<JobId>& ids, std::uint64_t array) {
   std::string out;
   JsonWriter json(out);
   json.begin_object();
-  if (events.size() == 1) {
-    const JobSubmitted& job = std::get<JobSubmitted>(events.front());
-    json.member("id", std::to_string(job.id.value()));
-    if (!job.spec->array.empty()) json.member("count", gangs_of(*job.spec));
-  }
+  if (ids.size() == 1) json.member("id", std::to_string(ids.front().value()));
+  if (array > 0) json.member("count", array);
   json.key("ids").begin_list();
-  for (const Event& event : events) {
-    json.value(std::to_string(std::get<JobSubmitted>(event).id.value()));
-  }
+  for (const JobId id : ids) json.value(std::to_string(id.value()));
   json.end_list().end_object();
   return out;
 }
 
+std::vector<JobId> ids_of(const std::vector<Event>& events) {
+  std::vector<JobId> ids;
+  for (const Event& event : events) ids.push_back(std::get<JobSubmitted>(event).id);
+  return ids;
+}
+
+Error other_content() {
+  return {Code::conflict,
+          "this Idempotency-Key came with another request before",
+          {},
+          "a key belongs to one request: take a new one"};
+}
+
+/// One line of a batch: a job, alone or as the member "job".
+Result<Workload> parse_line(const JobBatch::Line& line, const Catalog* catalog) {
+  const Place place{.line = static_cast<std::uint32_t>(line.number), .column = 1};
+  Value job = TRY(parse_json(line.text, place));
+  if (job.is(Kind::map) && job.find("job") == nullptr && job.find("jobs") == nullptr) {
+    std::vector<Value::Member> members;
+    members.push_back({.key = "job", .place = place, .value = std::move(job)});
+    job = Value::map(std::move(members), place);
+  }
+  Workload workload = TRY(parse_workload(job, {}, catalog, TaskLabels::all));
+  if (workload.jobs.size() == 1) return workload;
+  return fail(
+      Error{Code::invalid,
+            "a line of a batch is one job; this one is " + std::to_string(workload.jobs.size()),
+            place.text(), "write a line for each"});
+}
+
 }  // namespace
+
+JobId JobRoutes::next_id() {
+  next_id_ = std::max(next_id_, ports_.jobs->next_id().value());
+  return JobId(next_id_);
+}
 
 Result<Event> JobRoutes::submission(const Call& call, const Submission& wanted) {
   const std::string& owner = wanted.spec->user.empty() ? call.user.name : wanted.spec->user;
@@ -96,7 +125,8 @@ Result<Event> JobRoutes::submission(const Call& call, const Submission& wanted) 
     return fail(Code::invalid, "job \"" + wanted.spec->name + "\" has a role without a command",
                 "write command: [program, argument, ...]");
   }
-  const JobId id(next_id_++);
+  const JobId id = next_id();
+  ++next_id_;
   auto spec = std::make_shared<JobSpec>(*wanted.spec);
   if (!wanted.environment.empty()) {
     const std::string name = std::to_string(id.value());
@@ -110,9 +140,8 @@ Result<Event> JobRoutes::submission(const Call& call, const Submission& wanted) 
 
 Result<std::vector<Event>> JobRoutes::submissions(const Call& call) {
   const Workload workload = TRY(parse(call.request, ports_.catalog));
-  next_id_ = std::max(next_id_, ports_.jobs->next_id().value());
   std::vector<Event> events;
-  const std::uint64_t first = next_id_;
+  const std::uint64_t first = next_id().value();
   for (const Submission& wanted : workload.jobs) {
     Submission numbered = wanted;
     for (Dependency& each : numbered.after) each.job = JobId(first + each.job.value());
@@ -122,18 +151,104 @@ Result<std::vector<Event>> JobRoutes::submissions(const Call& call) {
   return events;
 }
 
+std::uint64_t JobRoutes::array_of_only(const std::vector<JobId>& jobs) const {
+  const JobRow* const row = jobs.size() == 1 ? ports_.jobs->find(jobs.front()) : nullptr;
+  return row == nullptr ? 0 : array_of(*row->spec);
+}
+
+bool JobRoutes::answered_before(Call& call, const RequestKey& key) {
+  if (const RequestKeys::Known* const known = ports_.requests->find(key.name)) {
+    if (known->content != key.content) {
+      call.refuse(other_content());
+    } else {
+      call.send({.status = 201,
+                 .headers = {{"Content-Type", "application/json"}, {"Idempotent-Replayed", "true"}},
+                 .body = ids_json(known->jobs, array_of_only(known->jobs))});
+    }
+    return true;
+  }
+  const auto under_way = under_way_->find(key.name);
+  if (under_way == under_way_->end()) return false;
+  if (under_way->second.content != key.content) {
+    call.refuse(other_content());
+  } else {
+    under_way->second.waiting.push_back(std::move(call));
+  }
+  return true;
+}
+
 void JobRoutes::submit(Call call) {
+  const Result<std::optional<RequestKey>> key = RequestKey::of(call);
+  if (!key) return call.refuse(key.error());
+  if (*key && answered_before(call, **key)) return;
   Result<std::vector<Event>> events = submissions(call);
   if (!events) return call.refuse(events.error());
-  std::string ids = ids_json(*events);
-  ports_.engine->send(*std::move(events), [call = std::move(call), ids = std::move(ids)](
-                                              const EngineThread::Answers& answers) mutable {
-    const auto refused = std::ranges::find_if(answers, [](const Result<void>& each) {
-      return !each && each.error().what != EngineThread::refused_with_another;
-    });
-    if (refused != answers.end()) return call.refuse(refused->error());
-    call.send(201, std::move(ids));
-  });
+  std::string name;
+  if (*key) {
+    for (Event& event : *events) std::get<JobSubmitted>(event).request = (*key)->text();
+    name = (*key)->name;
+    (*under_way_)[name].content = (*key)->content;
+  }
+  const JobSpec& spec = *std::get<JobSubmitted>(events->front()).spec;
+  std::string ids = ids_json(ids_of(*events), events->size() == 1 ? array_of(spec) : 0);
+  ports_.engine->send(
+      *std::move(events), [this, name, call = std::move(call),
+                           ids = std::move(ids)](const EngineThread::Answers& answers) mutable {
+        std::vector<Call> calls;
+        if (const auto mine = under_way_->extract(name)) calls = std::move(mine.mapped().waiting);
+        calls.push_back(std::move(call));
+        const auto refused = std::ranges::find_if(answers, [](const Result<void>& each) {
+          return !each && each.error().what != EngineThread::refused_with_another;
+        });
+        for (Call& each : calls) {
+          refused != answers.end() ? each.refuse(refused->error()) : each.send(201, ids);
+        }
+      });
+}
+
+Result<JobBatch::Outcome> JobRoutes::batch_line(const Call& call,
+                                                const std::optional<RequestKey>& batch,
+                                                const JobBatch::Line& line) {
+  std::string request;
+  if (batch) {
+    const RequestKey key = batch->part(line.number, line.text);
+    if (const RequestKeys::Known* const known = ports_.requests->find(key.name)) {
+      if (known->content != key.content) return fail(other_content());
+      return JobBatch::Outcome{{}, std::to_string(known->jobs.front().value())};
+    }
+    request = key.text();
+  }
+  const Workload workload = TRY(parse_line(line, ports_.catalog));
+  Event event = TRY(submission(call, workload.jobs.front()));
+  auto& submitted = std::get<JobSubmitted>(event);
+  submitted.request = std::move(request);
+  std::string id = std::to_string(submitted.id.value());
+  return JobBatch::Outcome{std::move(event), std::move(id)};
+}
+
+void JobRoutes::batch(Call call) {
+  const Result<std::optional<RequestKey>> key = RequestKey::of(call);
+  if (!key) return call.refuse(key.error());
+  // Lines that the engine has are not known yet, so the same batch must not run twice at once.
+  std::shared_ptr<void> mine;
+  if (*key) {
+    if (!under_way_->try_emplace((*key)->name).second) {
+      return call.refuse({Code::conflict,
+                          "the batch with this Idempotency-Key is being done",
+                          {},
+                          "send it again in a moment, to hear what came of it"});
+    }
+    mine = {nullptr, [all = std::weak_ptr(under_way_), name = (*key)->name](void*) {
+              if (const auto there = all.lock()) there->erase(name);
+            }};
+  }
+  JobBatch::Ports ports{
+      .loop = ports_.loop,
+      .engine = ports_.engine,
+      .read = [this, key = *key, mine](const Call& from, const JobBatch::Line& line) {
+        return batch_line(from, key, line);
+      }};
+  std::make_shared<JobBatch>(std::move(ports), std::move(call))->start();
 }
 
 }  // namespace tutti

@@ -170,14 +170,20 @@ int http_status(Code code) {
   return 500;
 }
 
-std::string error_json(const Error& error) {
-  std::string out;
-  JsonWriter json(out);
-  json.begin_object().key("error").begin_object();
+void write_error(JsonWriter& json, const Error& error) {
+  json.begin_object();
   json.member("code", to_text(error.code)).member("message", error.what);
   if (!error.where.empty()) json.member("where", error.where);
   if (!error.hint.empty()) json.member("hint", error.hint);
-  json.end_object().end_object();
+  json.end_object();
+}
+
+std::string error_json(const Error& error) {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object().key("error");
+  write_error(json, error);
+  json.end_object();
   return out;
 }
 

@@ -34,6 +34,8 @@ std::optional<std::int32_t> exit_code(const JobRow& row);
 
 /// {"error":{"code":"not_found","message":"...","where":"...","hint":"..."}}
 std::string error_json(const Error& error);
+/// What stands behind "error" in it.
+void write_error(JsonWriter& json, const Error& error);
 std::string_view to_text(Code code);
 /// The status of an answer that reports it.
 int http_status(Code code);

@@ -340,9 +340,7 @@ Error Exchange::lost(const std::string& error) const {
   return {.code = Code::io,
           .what = std::move(what),
           .where = request_.url.text(),
-          .hint = may_repeat(request_.method)
-                      ? "try again"
-                      : "it may have done what was asked: look before you try again"};
+          .hint = may_repeat(request_.method) ? "try again" : std::string(maybe_done)};
 }
 
 void Exchange::arm() {

@@ -24,6 +24,10 @@
 
 namespace tutti::net {
 
+/// The hint of an error where a request that changes something may have done so all the same.
+inline constexpr std::string_view maybe_done =
+    "it may have done what was asked: look before you try again";
+
 struct ClientRequest {
   std::string method = "GET";
   Url url;

@@ -3,7 +3,9 @@ import json
 import os
 import pathlib
 import random
+import re
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -139,6 +141,64 @@ class ServeTest(ServeCase):
         self.assertIn("no server found; start one: tutti serve", told)
 
 
+class LostAnswerTest(ServeCase):
+    """A request that is sent again, because nobody heard the answer, makes no second job."""
+
+    def post(self, path, body, key):
+        request = urllib.request.Request(self.url + path, body.encode(), method="POST")
+        token = (self.data / "admin.token").read_text().strip()
+        for name, value in (("Authorization", f"Bearer {token}"), ("Idempotency-Key", key),
+                            ("Content-Type", "application/json")):
+            request.add_header(name, value)
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return answer.read().decode()
+
+    def test_a_key_is_known_after_the_server_was_killed(self):
+        self.start()
+        job = json.dumps({"job": {"name": "once", "held": True, "command": ["true"]}})
+        lines = "".join(json.dumps({"name": f"b-{n}", "held": True, "command": ["true"]}) + "\n"
+                        for n in range(5))
+        first = self.post("/api/v1/jobs", job, "k-1")
+        batch = self.post("/api/v1/jobs:batch", lines, "k-2")
+        self.assertEqual(json.loads(first)["id"], "1")
+        self.assertEqual([json.loads(line)["id"] for line in batch.splitlines()], list("23456"))
+        self.stop(signal.SIGKILL)
+        self.start()
+        self.assertEqual(self.post("/api/v1/jobs", job, "k-1"), first)
+        self.assertEqual(self.post("/api/v1/jobs:batch", lines, "k-2"), batch)
+        self.assertEqual(len(self.ask_json("jobs")["jobs"]), 6)
+
+    def test_the_client_asks_again_with_the_same_key(self):
+        """Through somebody in the middle who loses the first two answers."""
+        self.start()
+        heard = []
+        middle = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(middle.close)
+        token = (self.data / "admin.token").read_text().strip()
+
+        def serve():
+            port = int(self.url.rsplit(":", 1)[1])
+            for lost in True, True, False:
+                client, _ = middle.accept()
+                with client, socket.create_connection(("127.0.0.1", port)) as server:
+                    asked = client.recv(1 << 16)
+                    heard.append(re.search(rb"Idempotency-Key: (\S+)", asked)[1])
+                    server.sendall(asked)
+                    answer = server.recv(1 << 16)
+                    if not lost:
+                        client.sendall(answer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        there = {**os.environ, "TUTTI_TOKEN": token,
+                 "TUTTI_SERVER": f"http://127.0.0.1:{middle.getsockname()[1]}"}
+        answer = json.loads(self.tutti("submit", "--json", "--hold", "--", "true", env=there))
+        thread.join()
+        self.assertEqual(answer["id"], "1")
+        self.assertEqual(len(set(heard)), 1)
+        self.assertEqual(len(self.ask_json("jobs")["jobs"]), 1)
+
+
 class KillTest(ServeCase):
     """The server is killed again and again while jobs are submitted, run and end."""
 
@@ -148,7 +208,7 @@ class KillTest(ServeCase):
     def test_no_acknowledged_job_is_lost_and_none_starts_twice(self):
         random.seed(self.SEED)
         starts = self.folder / "starts"
-        acknowledged = []
+        acknowledged, failed = [], []
         over = threading.Event()
 
         def submit():
@@ -160,6 +220,7 @@ class KillTest(ServeCase):
                 if done.returncode == 0:
                     acknowledged.append(json.loads(done.stdout)["id"])
                 else:
+                    failed.append(done.stderr)
                     time.sleep(0.02)
 
         self.start()
@@ -185,6 +246,8 @@ class KillTest(ServeCase):
         self.assertEqual([number for number in acknowledged if number not in known], [])
         states = {known[number]["state"] for number in acknowledged}
         self.assertEqual(states, {"succeeded"})
+        self.assertEqual(len(acknowledged), len(set(acknowledged)))
+        self.assertLessEqual(len(known), len(acknowledged) + len(failed), "submitted twice")
         started = starts.read_text().split()
         self.assertEqual(len(started), len(set(started)), "a job was started twice")
         self.assertEqual(set(acknowledged) - set(started), set())

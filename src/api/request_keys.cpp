@@ -1,0 +1,70 @@
+#include "api/request_keys.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/hash.h"
+
+namespace tutti {
+namespace {
+
+constexpr std::size_t key_most = 128;
+constexpr std::size_t hash_digits = 16;
+
+}  // namespace
+
+Result<std::optional<RequestKey>> RequestKey::of(const Call& call) {
+  const auto header = call.request.headers.find("Idempotency-Key");
+  if (!header) return std::nullopt;
+  const bool plain = std::ranges::all_of(*header, [](char c) { return c > ' ' && c <= '~'; });
+  if (header->empty() || header->size() > key_most || !plain) {
+    return fail(Code::invalid, "the Idempotency-Key is none",
+                "1 to 128 letters, digits and signs without blanks; a random one is best");
+  }
+  Hash content;
+  content.add(call.request.target).add(call.request.body);
+  return RequestKey{fmt::format("{} {}", *header, call.user.name), content.value()};
+}
+
+RequestKey RequestKey::part(std::size_t number, std::string_view text) const {
+  return {fmt::format("{}/{}", number, name), Hash().add(text).value()};
+}
+
+std::optional<RequestKey> RequestKey::parse(std::string_view text) {
+  RequestKey key;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), key.content, 16);
+  if (error != std::errc() || text.size() <= hash_digits) return std::nullopt;
+  if (end != text.data() + hash_digits || *end != ' ') return std::nullopt;
+  key.name = text.substr(hash_digits + 1);
+  return key;
+}
+
+std::string RequestKey::text() const { return fmt::format("{:016x} {}", content, name); }
+
+void RequestKeys::apply(const Happening& happening) {
+  const auto* const submitted = std::get_if<JobSubmitted>(happening.event.get());
+  if (submitted == nullptr) return;
+  while (!ages_.empty() && ages_.front().first + remembered < happening.at) {
+    const auto oldest = known_.find(ages_.front().second);
+    if (oldest != known_.end() && oldest->second.at == ages_.front().first) known_.erase(oldest);
+    ages_.pop_front();
+  }
+  const auto key = RequestKey::parse(submitted->request);
+  if (!key) return;
+  const auto [at, fresh] = known_.try_emplace(key->name);
+  at->second.jobs.push_back(submitted->id);
+  if (!fresh) return;
+  at->second.content = key->content;
+  at->second.at = happening.at;
+  ages_.emplace_back(happening.at, key->name);
+}
+
+const RequestKeys::Known* RequestKeys::find(const std::string& name) const {
+  const auto at = known_.find(name);
+  return at == known_.end() ? nullptr : &at->second;
+}
+
+}  // namespace tutti
