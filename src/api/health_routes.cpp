@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "api/openapi.h"
+
 namespace tutti {
 namespace {
 
@@ -44,6 +46,8 @@ void HealthRoutes::declare() {
   ports_.server->answer_anybody("/healthz",
                                 [](Call call) { call.send(200, R"({"status":"ok"})"); });
   ports_.server->answer_anybody("/readyz", [this](Call call) { ready(std::move(call)); });
+  ports_.server->answer_anybody("/api/v1/openapi.json",
+                                [text = openapi_json()](Call call) { call.send(200, text); });
   ports_.server->router().add("GET", "/metrics", [this](Call call) { metrics(std::move(call)); });
 }
 

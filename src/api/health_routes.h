@@ -1,4 +1,5 @@
-/// /metrics for Prometheus; /healthz: the process answers; /readyz: the engine does, too.
+/// What a server says of itself. /metrics is for Prometheus; /healthz: the process answers;
+/// /readyz: the engine does, too; /api/v1/openapi.json describes all of the API.
 #pragma once
 
 #include <functional>

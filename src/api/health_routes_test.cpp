@@ -3,16 +3,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <latch>
-#include <optional>
 #include <string>
-#include <utility>
 
-#include "net/http_client.h"
-#include "net/test_net.h"
-#include "sched/test_fleet.h"
+#include "api/test_server.h"
 
 namespace tutti {
 namespace {
@@ -56,71 +51,7 @@ TEST(HttpMeterTest, WordsOfClientsMakeNoRows) {
                     HasSubstr("{code=\"200\",method=\"other\"} 2\n"), Not(HasSubstr("BREW"))));
 }
 
-class HealthRoutesTest : public testing::Test {
- protected:
-  struct NoBackend final : Backend {
-    void execute(const Action&, const State&) override {}
-    std::vector<Observed> observe() override { return {}; }
-  };
-
-  HealthRoutesTest() {
-    EngineThread::Ports ports;
-    ports.engine = &engine_;
-    ports.post = [this](EngineThread::Work work) { loop_.post(std::move(work)); };
-    ports.publish = [this](const std::vector<Happening>& happened) {
-      for (const Happening& each : happened) feed_.apply(each);
-    };
-    ports.clock = [] { return Instant{1}; };
-    ports.failed = [](const Error& error) { ADD_FAILURE() << error.text(); };
-    thread_.emplace(std::move(ports));
-    routes_.emplace(HealthRoutes::Ports{.loop = &loop_,
-                                        .engine = &*thread_,
-                                        .journal = &measured_,
-                                        .jobs = &jobs_,
-                                        .feed = &feed_,
-                                        .server = &server_,
-                                        .version = "1.2",
-                                        .commit = "abc",
-                                        .patience = Duration::milliseconds(50)});
-    routes_->declare();
-    tcp_ = server_.http().listen({.address = "127.0.0.1:0"}).value();
-    local_ = server_.http().listen({.address = "unix:" + folder_ / "s"}).value();
-  }
-
-  net::Response ask(const net::Url& url, const std::string& target) {
-    std::optional<Result<net::Response>> got;
-    net::HttpClient client(loop_);
-    const net::Call call = client.send({.url = url.with_target(target)}, [&](auto response) {
-      got = std::move(response);
-      loop_.stop();
-    });
-    loop_.run();
-    return got->value();
-  }
-  /// The events are durable.
-  void send(std::vector<Event> events) {
-    thread_->send(std::move(events), [this](const EngineThread::Answers& answers) {
-      for (const auto& each : answers) EXPECT_TRUE(each.has_value()) << each.error().text();
-      loop_.stop();
-    });
-    loop_.run();
-  }
-
-  net::test::Folder folder_;
-  NullJournal journal_;
-  MeasuredJournal measured_{journal_};
-  NoBackend backend_;
-  RecipeFactory factory_{{.name = "pack", .scores = {{.name = "pack"}}}};
-  Engine engine_{measured_, backend_, factory_};
-  net::EventLoop loop_;
-  JobTable jobs_;
-  EventFeed feed_{loop_, jobs_, 0};
-  std::optional<EngineThread> thread_;
-  std::optional<HealthRoutes> routes_;
-  Server server_{loop_, Access("token", ::geteuid())};
-  net::Url tcp_;
-  net::Url local_;
-};
+using HealthRoutesTest = test::ServerTest;
 
 TEST_F(HealthRoutesTest, AnybodyMaySeeThatItLives) {
   EXPECT_EQ(ask(tcp_, "/healthz").body, R"({"status":"ok"})");

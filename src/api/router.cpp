@@ -85,11 +85,18 @@ void Router::add(std::string method, std::string_view pattern, Handle handle) {
   auto segments = net::path_segments(pattern);
   CHECK(segments.has_value(), pattern);
   Route route{.method = std::move(method),
+              .path = std::string(pattern),
               .pattern = *std::move(segments),
               .verb = {},
               .handle = std::move(handle)};
   route.verb = take_verb(route.pattern.back());
   routes_.push_back(std::move(route));
+}
+
+std::vector<std::string> Router::names() const {
+  std::vector<std::string> out;
+  for (const Route& route : routes_) out.push_back(route.method + " " + route.path);
+  return out;
 }
 
 void Router::route(Call call) const {

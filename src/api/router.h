@@ -48,14 +48,17 @@ class Router {
   using Handle = std::function<void(Call)>;
 
   void add(std::string method, std::string_view pattern, Handle handle);
+  /// All routes: "POST /api/v1/jobs/{}:cancel".
+  std::vector<std::string> names() const;
   /// REQUIRES: the call has no parts yet. O(routes).
   void route(Call call) const;
 
  private:
   struct Route {
     std::string method;
-    std::vector<std::string> pattern;  ///< Segments.
-    std::string verb;                  ///< Behind a colon in the last one.
+    std::string path;                  ///< As it was declared ...
+    std::vector<std::string> pattern;  ///< ... its segments ...
+    std::string verb;                  ///< ... and what stands behind a colon in the last one.
     Handle handle;
   };
 

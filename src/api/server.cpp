@@ -18,8 +18,7 @@ void Server::answer(net::Request request, net::Answer given) {
             .answer = std::move(given),
             .meter = &meter_,
             .began = net::EventLoop::now()};
-  const auto open = open_.find(call.request.path);
-  if (open != open_.end()) return open->second(std::move(call));
+  if (open_.contains(call.request.path)) return router_.route(std::move(call));
   Result<User> user = access_.who(call.request);
   if (!user) {
     return call.send(

@@ -1,8 +1,9 @@
 /// The HTTP side of a server: who asks, which function answers, and where it listens.
 #pragma once
 
-#include <map>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "api/access.h"
 #include "api/http_meter.h"
@@ -19,9 +20,10 @@ class Server {
   Router& router() { return router_; }
   net::HttpServer& http() { return http_; }
   const HttpMeter& meter() const { return meter_; }
-  /// A path for whoever asks, who need not say who he is. Any method.
+  /// GET of this path is for whoever asks: he need not say who he is.
   void answer_anybody(std::string path, Router::Handle handle) {
-    open_[std::move(path)] = std::move(handle);
+    router_.add("GET", path, std::move(handle));
+    open_.insert(std::move(path));
   }
 
  private:
@@ -29,7 +31,7 @@ class Server {
 
   Access access_;
   Router router_;
-  std::map<std::string, Router::Handle, std::less<>> open_;
+  std::set<std::string> open_;
   HttpMeter meter_;
   net::HttpServer http_;  ///< Last: it calls what stands above.
 };
