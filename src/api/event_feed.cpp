@@ -10,7 +10,7 @@ namespace tutti {
 namespace {
 
 /// Bytes on their way to a reader of older rows: far fewer than what a stream is cut off for.
-constexpr std::size_t queued_most = 256 << 10U;
+constexpr std::size_t queued_most = 64 << 10U;
 constexpr Duration for_the_reader = Duration::milliseconds(5);
 /// What a row costs that is kept, beside its text.
 constexpr std::size_t row_bytes = 200;
