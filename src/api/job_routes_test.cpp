@@ -216,7 +216,7 @@ TEST(LooksLikeTest, StarsStandForAnyLetters) {
 }
 
 TEST_F(JobRoutesTest, WhatIsKnownAlreadyIsNotSentAgain) {
-  ASSERT_EQ(submit().status, 201);
+  ASSERT_EQ(submit(R"(, "held": true)").status, 201);  // So that nothing changes by itself.
   for (const char* target : {"/api/v1/jobs", "/api/v1/jobs/1", "/api/v1/jobs?fields=state"}) {
     const net::Response first = ask("GET", target);
     const std::string etag(first.headers.find("ETag").value_or(""));
@@ -230,7 +230,6 @@ TEST_F(JobRoutesTest, WhatIsKnownAlreadyIsNotSentAgain) {
     EXPECT_EQ(ask("GET", target, {}, {{"If-None-Match", "\"x\""}}).body, first.body);
   }
   const std::string before(ask("GET", "/api/v1/jobs/1").headers.find("ETag").value());
-  ASSERT_EQ(ask("POST", "/api/v1/jobs/1:hold").status, 200);
   ASSERT_EQ(ask("POST", "/api/v1/jobs/1:cancel").status, 200);
   EXPECT_EQ(ask("GET", "/api/v1/jobs/1", {}, {{"If-None-Match", before}}).status, 200);
 }
