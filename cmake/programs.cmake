@@ -25,6 +25,18 @@ function(tutti_program)
   set_target_properties(tutti PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 endfunction()
 
+# build/<preset>/tests/libfake_nvml.so: a machine with NVIDIA's cards, for tests.
+function(tutti_fake_nvml)
+  if(NOT TARGET backend_test)
+    return()
+  endif()
+  add_library(fake_nvml MODULE tests/fake_nvml/fake_nvml.cpp)
+  target_include_directories(fake_nvml PRIVATE src)
+  set_target_properties(fake_nvml PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_dependencies(backend_test fake_nvml)
+  add_dependencies(tutti fake_nvml)
+endfunction()
+
 # tests/NAME/*_test.cpp, which may use every folder.
 function(tutti_joint_tests name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS tests/${name}/*.cpp)

@@ -203,7 +203,8 @@ Result<void> nodes(const Options& options) {
     std::size_t unused = 0;
     const auto devices = node.find("devices")->items();
     for (const Value& device : devices) {
-      unused += device.find("used_permille")->integer_value() == 0 ? 1 : 0;
+      const bool well = device.find("health")->text_value() == "online";
+      unused += well && device.find("used_permille")->integer_value() == 0 ? 1 : 0;
     }
     const bool present = node.find("present")->boolean_value();
     const bool cordoned = node.find("cordoned")->boolean_value();

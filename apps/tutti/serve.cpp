@@ -47,7 +47,10 @@ struct Options {
   std::string data;
   std::string listen = "127.0.0.1:7070";
   std::string ready_file;
+  std::vector<std::string> fake_devices;
   std::vector<std::string> devices;
+  std::string node_file;
+  std::string nvml = nvml::Library::usual;
   std::string policy = "default";
 };
 
@@ -76,6 +79,7 @@ class Service {
 
   Result<void> open();
   Result<void> resume();
+  void watch_cards();
   Result<void> start();
   Result<void> listen();
   Result<int> run_until(const sigset_t& ends);
@@ -96,7 +100,8 @@ class Service {
   std::optional<LocalTasks> tasks_;
   std::optional<LocalBackend> backend_;
   std::optional<Engine> engine_;
-  NodeSpec machine_;
+  ThisMachine machine_;
+  std::unique_ptr<DeviceWatch> cards_;
   JobTable jobs_;
   RequestKeys requests_;
   net::EventLoop loop_;
@@ -139,6 +144,26 @@ Result<std::string> admin_token(const SecretFolder& data, const std::string& pat
   return token;
 }
 
+/// What there is, or what is to be played instead.
+Result<ThisMachine> look_at_machine(const Options& options, const Catalog& catalog) {
+  MachineOptions wanted{.devices = options.devices, .node_file = {}, .node_file_name = {}};
+  wanted.driver = options.nvml;
+  wanted.detect_devices = options.fake_devices.empty() && options.nvml != "none";
+  wanted.devices.insert(wanted.devices.end(), options.fake_devices.begin(),
+                        options.fake_devices.end());
+  if (!options.node_file.empty()) {
+    wanted.node_file = TRY(read_file(options.node_file));
+    wanted.node_file_name = options.node_file;
+  }
+  return this_machine(wanted, &catalog);
+}
+
+void complain_of_card(const std::string& card, const DeviceWatch::Change& change) {
+  const std::string reason = change.reason.empty() ? "" : ": " + change.reason;
+  fmt::print(stderr, "card {} ({}) is {}{}\n", change.ordinal, card, to_text(change.health),
+             reason);
+}
+
 Result<void> Service::open() {
   const SecretFolder data = TRY(open_data(data_));
   // The lock of the journal comes first: nothing is touched that another server has.
@@ -147,7 +172,7 @@ Result<void> Service::open() {
   factory_.emplace(TRY(load_policy(options_.policy)));
   access_.emplace(TRY(admin_token(data, data_)), ::geteuid());
   secrets_.emplace(TRY(SecretFolder::open(data_ + "/environments")));
-  machine_ = TRY(this_machine(options_.devices, &catalog_));
+  machine_ = TRY(look_at_machine(options_, catalog_));
   tasks_.emplace(TRY(LocalTasks::open({.folder = data_ + "/tasks"})));
   backend_.emplace(*tasks_,
                    JobOrders([this](std::string_view name) { return secrets_->get(name); }, data_));
@@ -170,6 +195,7 @@ Result<void> Service::resume() {
     Happenings one_;
   } tee(*this);
   State state = TRY(restore(*journal_, &tee));
+  keep_places(machine_, state);
   measured_.emplace(*journal_);
   engine_.emplace(*measured_, *backend_, *factory_);
   engine_->resume(std::move(state), journal_->rows());
@@ -177,7 +203,19 @@ Result<void> Service::resume() {
   return {};
 }
 
+/// What becomes of its cards goes to the engine.
+void Service::watch_cards() {
+  if (machine_.cards.empty()) return;
+  const auto tell = [this](const DeviceWatch::Change& change) {
+    complain_of_card(machine_.node.devices[change.ordinal].device.id, change);
+  };
+  cards_ = std::make_unique<DeviceWatch>(*machine_.driver, machine_.cards,
+                                         DeviceWatch::Options{.tell = tell});
+  backend_->follow(*cards_, machine_.node.name);
+}
+
 Result<void> Service::start() {
+  watch_cards();
   EngineThread::Ports ports;
   ports.engine = &*engine_;
   ports.post = [this](EngineThread::Work work) { loop_.post(std::move(work)); };
@@ -193,7 +231,7 @@ Result<void> Service::start() {
     loop_.stop();
   };
   thread_.emplace(std::move(ports));
-  thread_->send({NodeReported{machine_}}, [](const EngineThread::Answers&) {});
+  thread_->send({NodeReported{machine_.node}}, [](const EngineThread::Answers&) {});
   tidy_up();
   return {};
 }
@@ -265,13 +303,14 @@ Result<void> Service::listen() {
       TRY(server_->http().listen({.address = "unix:" + socket, .socket_mode = mode}));
   const net::Url url = TRY(server_->http().listen({.address = options_.listen}));
   TRY(write_ready(url.server(), local.server()));
-  std::size_t devices = machine_.devices.size();
-  return print(
-      fmt::format("tutti serves {} ({} cores, {}) at {} and {}\n"
-                  "submit a job:  tutti submit --name hello -- echo hello\n"
-                  "its data:      {}\n",
-                  machine_.name, machine_.capacity.front().amount / 1000,
-                  counted(devices, "device"), url.server(), local.server(), data_));
+  std::string found;
+  for (const std::string& remark : machine_.remarks) found += "found:         " + remark + "\n";
+  return print(fmt::format(
+      "tutti serves {} ({} cores, {}) at {} and {}\n{}"
+      "submit a job:  tutti submit --name hello -- echo hello\n"
+      "its data:      {}\n",
+      machine_.node.name, machine_.node.capacity.front().amount / 1000,
+      counted(machine_.node.devices.size(), "device"), url.server(), local.server(), found, data_));
 }
 
 /// Whole or not at all: who waits for the file reads it at once.
@@ -314,6 +353,28 @@ Result<int> Service::run_until(const sigset_t& ends) {
   return 0;
 }
 
+void declare_machine(CLI::App& serve, Options& options) {
+  serve
+      .add_option("--device", options.devices,
+                  "Devices that are here beside those that are found: 2xAscend-910B2; may repeat")
+      ->type_name("DEVICES")
+      ->allow_extra_args(false);
+  serve.add_option("--node-file", options.node_file, "A fleet file that describes this machine")
+      ->type_name("FILE")
+      ->take_last();
+  serve
+      .add_option("--fake-devices", options.fake_devices,
+                  "Devices to act as if there were, instead of those that are: "
+                  "8xA100-80G; may repeat")
+      ->type_name("DEVICES")
+      ->allow_extra_args(false);
+  serve
+      .add_option("--nvml", options.nvml,
+                  "The library of NVIDIA's driver, or none; else libnvidia-ml.so.1")
+      ->type_name("FILE")
+      ->take_last();
+}
+
 }  // namespace
 
 void declare_serve(CLI::App& app, Run& run) {
@@ -328,12 +389,7 @@ void declare_serve(CLI::App& app, Run& run) {
   serve->add_option("--ready-file", options->ready_file, "Written once it can be asked: its URLs")
       ->type_name("FILE")
       ->take_last();
-  serve
-      ->add_option("--fake-devices", options->devices,
-                   "Devices to act as if there were: "
-                   "8xA100-80G; may repeat")
-      ->type_name("DEVICES")
-      ->allow_extra_args(false);
+  declare_machine(*serve, *options);
   serve->add_option("--policy", options->policy, "A built-in policy or a file")
       ->type_name("NAME|FILE")
       ->take_last();

@@ -27,6 +27,7 @@ void write_devices(JsonWriter& json, const State& state, NodeIndex index) {
     const Device& device = fleet.device(row);
     json.begin_object();
     json.member("model", fleet.types()[device.type.value()].model);
+    json.member("id", device.id);
     json.member("health", to_text(device.health)).member("mode", to_text(device.mode));
     json.member("used_permille", state.usage().used_permille(row)).end_object();
   }

@@ -17,15 +17,18 @@ class ServeCase(TuttiCase):
         self.server = None
         self.addCleanup(self.stop)
 
-    def start(self, *options):
+    devices = ("--fake-devices", "8xA100-80G")
+
+    def start(self, *options, env=None):
         ready = self.folder / "ready"
         ready.unlink(missing_ok=True)
         self.log = open(self.folder / "server.log", "ab")
         self.addCleanup(self.log.close)
         self.server = subprocess.Popen(
             [str(PROGRAM), "serve", "--data", str(self.data), "--listen", "127.0.0.1:0",
-             "--ready-file", str(ready), "--fake-devices", "8xA100-80G", *map(str, options)],
-            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
+             "--ready-file", str(ready), *self.devices, *map(str, options)],
+            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
+            env={**os.environ, **(env or {})})
         self.wait_for(lambda: ready.exists() or self.server.poll() is not None, "a ready file")
         self.assertIsNone(self.server.poll(), self.said())
         self.url, self.socket = ready.read_text().split()

@@ -1,5 +1,10 @@
 #include "backend/local/local_backend.h"
 
+#include <sys/epoll.h>
+
+#include <utility>
+
+#include "base/check.h"
 #include "model/state.h"
 
 namespace tutti {
@@ -33,7 +38,23 @@ Event event_of(TaskReport report) {
   return TaskExited{task, report.id.attempt, report.end.exit_code, cause_of(report.end)};
 }
 
+void wait_for(const Descriptor& events, int descriptor) {
+  epoll_event event{.events = EPOLLIN, .data = {.fd = descriptor}};
+  CHECK(::epoll_ctl(events.get(), EPOLL_CTL_ADD, descriptor, &event) == 0);
+}
+
 }  // namespace
+
+LocalBackend::LocalBackend(LocalTasks& tasks, MakeOrder make_order)
+    : tasks_(tasks), make_order_(std::move(make_order)), events_(::epoll_create1(EPOLL_CLOEXEC)) {
+  wait_for(events_, tasks_.wake_fd());
+}
+
+void LocalBackend::follow(DeviceWatch& cards, std::string node) {
+  cards_ = &cards;
+  node_ = std::move(node);
+  wait_for(events_, cards.wake_fd());
+}
 
 void LocalBackend::execute(const Action& action, const State& state) {
   const AttemptId id{.task = action.task, .attempt = action.attempt};
@@ -60,6 +81,10 @@ std::vector<Backend::Observed> LocalBackend::observe() {
 std::vector<Event> LocalBackend::take_events() {
   std::vector<Event> out;
   for (TaskReport& report : tasks_.take_reports()) out.push_back(event_of(std::move(report)));
+  if (cards_ == nullptr) return out;
+  for (const DeviceWatch::Change& change : cards_->take()) {
+    out.push_back(DeviceHealthChanged{node_, change.ordinal, change.health});
+  }
   return out;
 }
 

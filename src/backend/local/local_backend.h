@@ -7,8 +7,10 @@
 
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "backend/local/device_watch.h"
 #include "backend/local/local_tasks.h"
 #include "engine/backend.h"
 
@@ -19,14 +21,16 @@ class LocalBackend final : public Backend {
   using MakeOrder = std::function<Result<LaunchOrder>(const Action& action, const State& state)>;
 
   /// `tasks` must outlive it.
-  LocalBackend(LocalTasks& tasks, MakeOrder make_order)
-      : tasks_(tasks), make_order_(std::move(make_order)) {}
+  LocalBackend(LocalTasks& tasks, MakeOrder make_order);
+  /// From now on the cards of `node` are heard of too. REQUIRES: at most once, before anybody
+  /// waits.
+  void follow(DeviceWatch& cards, std::string node);
 
   void execute(const Action& action, const State& state) override;
   std::vector<Observed> observe() override;
 
   /// Readable when take_events has something to do.
-  int wake_fd() const { return tasks_.wake_fd(); }
+  int wake_fd() const { return events_.get(); }
   std::vector<Event> take_events();
   /// These are journaled, so that no later server need hear them from us.
   void acknowledge(std::span<const Event> events);
@@ -39,6 +43,9 @@ class LocalBackend final : public Backend {
  private:
   LocalTasks& tasks_;
   MakeOrder make_order_;
+  DeviceWatch* cards_ = nullptr;
+  std::string node_;
+  Descriptor events_;  ///< epoll: tasks and cards.
 };
 
 }  // namespace tutti

@@ -52,6 +52,11 @@ class TempFolder {
   std::string path_;
 };
 
+/// A library that looks like NVIDIA's (tests/fake_nvml): it lies beside the program of the tests.
+inline std::string fake_nvml() {
+  return std::filesystem::read_symlink("/proc/self/exe").replace_filename("libfake_nvml.so");
+}
+
 /// What can be read of it: a process may end while its file in /proc is read.
 inline std::string bytes_of(const std::string& path) {
   std::ostringstream bytes;
