@@ -98,6 +98,7 @@ class Service {
   std::optional<MeasuredJournal> measured_;
   std::optional<SecretFolder> secrets_;
   std::optional<LocalTasks> tasks_;
+  std::optional<Assignments> assignments_;
   std::optional<LocalBackend> backend_;
   std::optional<Engine> engine_;
   ThisMachine machine_;
@@ -174,8 +175,16 @@ Result<void> Service::open() {
   secrets_.emplace(TRY(SecretFolder::open(data_ + "/environments")));
   machine_ = TRY(look_at_machine(options_, catalog_));
   tasks_.emplace(TRY(LocalTasks::open({.folder = data_ + "/tasks"})));
-  backend_.emplace(*tasks_,
-                   JobOrders([this](std::string_view name) { return secrets_->get(name); }, data_));
+  assignments_.emplace(Assignments::Options{
+      .cpus = machine_.cpus, .is_free = is_port_free, .is_over = [this](const AttemptId& id) {
+        return tasks_->is_over(id);
+      }});
+  for (const LocalTasks::Seen& each : tasks_->observe()) {
+    if (LocalTasks::is_over(each.phase)) continue;
+    if (const auto order = tasks_->order_of(each.id)) assignments_->keep(each.id, *order);
+  }
+  backend_.emplace(*tasks_, JobOrders([this](std::string_view name) { return secrets_->get(name); },
+                                      data_, *assignments_));
   return {};
 }
 

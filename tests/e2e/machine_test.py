@@ -1,11 +1,44 @@
 """`tutti serve` on machines with other hardware than this one: tests/fake_nvml plays the driver."""
 import os
+import pathlib
+import sys
 import unittest
 
 from serve_case import ServeCase
 from tutti_case import PROGRAM
 
 DRIVER = PROGRAM.parent / "tests" / "libfake_nvml.so"
+
+# Two of these find each other by what they were given, in each of the ways that frameworks know.
+WORKER = """
+import json, os, socket, time
+rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+assert size == 2 and os.environ["LOCAL_RANK"] == str(rank)
+job = os.environ["TUTTI_JOB_ID"]
+config = json.loads(os.environ["TF_CONFIG"])
+assert config["task"] == {"type": "worker", "index": rank}, config
+master = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
+assert config["cluster"]["worker"][0] == f"{master[0]}:{master[1]}", config
+assert len(config["cluster"]["worker"]) == 2
+assert open(os.environ["TUTTI_HOSTFILE"]).read() == "localhost slots=2\\n"
+if rank == 0:
+    with socket.create_server(master) as server:
+        peer, _ = server.accept()
+        print(rank, "heard", peer.recv(100).decode(), flush=True)
+        peer.sendall(f"welcome-{job}".encode())
+        peer.close()
+else:
+    end = time.monotonic() + 60
+    while True:
+        try:
+            peer = socket.create_connection(master)
+            break
+        except ConnectionRefusedError:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+    peer.sendall(f"hello-{job}-from-{rank}".encode())
+    print(rank, "heard", peer.recv(100).decode(), master[1], flush=True)
+"""
 
 
 class MachineTest(ServeCase):
@@ -90,6 +123,42 @@ class MachineTest(ServeCase):
         node = self.ask_json("nodes")["nodes"][0]
         self.assertEqual(node["name"], "edge-7")
         self.assertEqual(len(node["devices"]), 2)
+
+    def test_two_workers_find_each_other(self):
+        program = self.file("worker.py", WORKER)
+        self.play("")
+        self.start()
+        jobs = [self.submit("--name", f"pair-{n}", "--tasks", "2", "--cpu", "0.1", "--",
+                            sys.executable, program) for n in range(3)]
+        masters = set()
+        for job in jobs:
+            state = self.wait_for_state(job, "succeeded", "failed")
+            said = [self.ask("logs", job, "--task", task) for task in "01"]
+            self.assertEqual(state["state"], "succeeded", said)
+            self.assertEqual(said[0].split(), ["0", "heard", f"hello-{job}-from-1"])
+            self.assertEqual(said[1].split()[:3], ["1", "heard", f"welcome-{job}"])
+            masters.add(said[1].split()[3])
+        self.assertEqual(len(masters), 3, "each job has a port of its own")
+        self.assertEqual(list(pathlib.Path("/tmp").glob("tutti-hosts-*")), [])
+
+    def test_whole_cores_belong_to_one_task(self):
+        self.play("")
+        self.start()
+        cores = ["python3", "-c", "import os; print(*os.sched_getaffinity(0))"]
+        everywhere = self.output("--cpu", "0.5", "--", *cores).split()
+        self.assertEqual(set(map(int, everywhere)), os.sched_getaffinity(0))
+        if len(everywhere) < 2:
+            self.skipTest("missing: a second processor")
+        first = self.submit("--cpu", "1", "--", "sh", "-c", " ".join(cores[:2]) + f" '{cores[2]}'"
+                            "; sleep 600")
+        self.wait_for(lambda: self.ask("logs", first), "its processors")
+        self.stop()
+        self.start()
+        second = self.output("--cpu", "1", "--", *cores).split()
+        self.assertEqual(len(second), 1)
+        self.assertNotEqual(second, self.ask("logs", first).split(), "also after a restart")
+        self.ask("cancel", first)
+        self.wait_for_state(first, "cancelled")
 
     def test_without_a_driver_it_serves_all_the_same(self):
         ServeCase.start(self, "--nvml", "libnot-there.so")

@@ -140,8 +140,15 @@ void put_bus(const std::string& bus, nvml::Pci* out) {
   std::strncpy(out->id.data(), bus.c_str(), out->id.size() - 1);
 }
 
-std::mutex mutex;
-std::size_t errors_told = 0;
+/// How many of the errors in the file have happened.
+struct Told {
+  std::mutex mutex;
+  std::size_t errors = 0;
+};
+Told& told() {
+  static Told all;
+  return all;
+}
 
 }  // namespace
 
@@ -258,9 +265,9 @@ int nvmlEventSetWait_v2(nvml::EventSet, nvml::EventFacts* out, unsigned timeout_
   for (;;) {
     const Machine machine = read_machine();
     {
-      const std::scoped_lock lock(mutex);
-      if (errors_told < machine.errors.size()) {
-        const auto& [card, number] = machine.errors[errors_told++];
+      const std::scoped_lock lock(told().mutex);
+      if (told().errors < machine.errors.size()) {
+        const auto& [card, number] = machine.errors[told().errors++];
         *out = {.device = handle_of(card), .type = nvml::event_xid, .what = number};
         return nvml::success;
       }

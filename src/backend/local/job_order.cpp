@@ -4,6 +4,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <map>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "backend/local/device_environment.h"
+#include "backend/local/gang_environment.h"
 #include "base/check.h"
 #include "dialect/workload.h"
 
@@ -58,6 +60,27 @@ Result<Account> account_of(const std::string& name) {
 
 std::string_view name_of_variable(std::string_view text) { return text.substr(0, text.find('=')); }
 
+Result<PortRow> ports_of(Assignments& assignments, const AttemptId& id, const GangPlace& place) {
+  const auto count = static_cast<std::uint16_t>(std::min<std::uint32_t>(place.tasks, UINT16_MAX));
+  if (const auto ports = assignments.take_ports(id, place.first, count)) return *ports;
+  return fail(Code::limit, "no " + std::to_string(place.tasks) +
+                               " ports of this machine are free for its tasks to find each other");
+}
+
+/// What it asked for, where that is no fraction of one; else 0.
+std::size_t whole_cores(const Action& action, const State& state) {
+  const std::int64_t milli = state.shape(action.shape).amount(lane::cpu);
+  return milli % 1000 == 0 ? static_cast<std::size_t>(milli / 1000) : 0;
+}
+
+/// Where its devices are.
+std::vector<unsigned> numa_nodes(const Action& action, const State& state) {
+  const auto devices = state.fleet().devices(action.node);
+  std::vector<unsigned> out;
+  action.devices.each([&](unsigned ordinal) { out.push_back(devices[ordinal].numa); });
+  return out;
+}
+
 }  // namespace
 
 Result<LaunchOrder> JobOrders::operator()(const Action& action, const State& state) const {
@@ -102,10 +125,15 @@ Result<LaunchOrder> JobOrders::operator()(const Action& action, const State& sta
     variables["TUTTI_ARRAY_NUMBER"] = std::to_string(*number);
     variables["TUTTI_ARRAY_COUNT"] = std::to_string(job.gangs);
   }
+  const AttemptId id{.task = action.task, .attempt = action.attempt};
   if (gang.tasks > 1) {
-    variables["RANK"] = variables["LOCAL_RANK"] = std::to_string(rank);
-    variables["WORLD_SIZE"] = std::to_string(gang.tasks);
+    const GangPlace place{
+        .spec = &spec, .first = action.task.ordinal - rank, .tasks = gang.tasks, .rank = rank};
+    order.ports = TRY(ports_of(assignments_, id, place));
+    order.hosts = host_file(place);
+    add_gang_variables(place, *order.ports, variables);
   }
+  order.cpus = assignments_.take_cpus(id, whole_cores(action, state), numa_nodes(action, state));
   order.environment = device_environment(state.fleet(), action.node, action.devices);
   std::set<std::string, std::less<>> own;  // Nobody writes over what says which devices are whose.
   for (const std::string& each : order.environment) own.emplace(name_of_variable(each));

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/local/assignments.h"
 #include "backend/local/launch_order.h"
 #include "base/result.h"
 #include "model/action.h"
@@ -19,19 +20,22 @@ using ReadEnvironment = std::function<Result<std::string>(std::string_view name)
 
 class JobOrders {
  public:
-  /// `data`: the server's own folder, of which no task need know anything.
-  JobOrders(ReadEnvironment environment, std::string data)
-      : environment_(std::move(environment)), data_(std::move(data)) {}
+  /// `data`: the server's own folder, of which no task need know anything. `assignments` must
+  /// outlive it.
+  JobOrders(ReadEnvironment environment, std::string data, Assignments& assignments)
+      : environment_(std::move(environment)), data_(std::move(data)), assignments_(assignments) {}
 
   /// REQUIRES: the action places a task of a job that `state` knows.
   /// Every task finds TUTTI_JOB_ID, TUTTI_JOB_NAME, TUTTI_TASK, TUTTI_ATTEMPT and TUTTI_QUEUE;
-  /// those of a gang also RANK, LOCAL_RANK and WORLD_SIZE; and which devices are its own, in the
-  /// words of their vendor. Those are a convention: nothing keeps it from looking at others.
+  /// those of a gang also how to find each other (gang_environment.h); and which devices are its
+  /// own, in the words of their vendor. Those are a convention: nothing keeps it from looking at
+  /// others. One that asked for whole cores runs on so many, and on no others.
   Result<LaunchOrder> operator()(const Action& action, const State& state) const;
 
  private:
   ReadEnvironment environment_;
   std::string data_;
+  Assignments& assignments_;
 };
 
 }  // namespace tutti

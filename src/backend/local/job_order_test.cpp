@@ -27,6 +27,7 @@ class JobOrdersTest : public testing::Test {
       const DeviceSpec device{.type = {.model = vendor, .vendor = vendor}, .device = {}};
       node.devices.insert(node.devices.end(), 2, device);
     }
+    node.devices[1].device.numa = 1;
     apply(NodeReported{node});
     launch_.command = {"/bin/echo", "hello"};
   }
@@ -39,7 +40,7 @@ class JobOrdersTest : public testing::Test {
   /// The order for the task `ordinal` of a job with two roles of one and two tasks.
   Result<LaunchOrder> order(std::uint32_t ordinal, const std::vector<unsigned>& devices,
                             std::uint32_t copies = 1) {
-    const TaskShape shape{.resources = {{"cpu", 100}}};
+    const TaskShape shape{.resources = {{"cpu", cpu_milli_}}};
     RoleSpec first{.name = "first", .alternatives = {shape}, .launch = launch_};
     RoleSpec rest{.name = "rest", .count = 2, .min = 2, .alternatives = {shape}, .launch = launch_};
     rest.launch.command.push_back("rest");
@@ -48,6 +49,7 @@ class JobOrdersTest : public testing::Test {
     spec.gangs = {std::make_shared<const GangSpec>(std::move(gang))};
     apply(JobSubmitted{JobId(7), std::make_shared<const JobSpec>(std::move(spec))});
     Action action{.task = {JobId(7), ordinal}, .attempt = 3, .shape = {}, .node = NodeIndex(0)};
+    action.shape = state_.tasks()[state_.find(action.task)].shape;
     for (const unsigned device : devices) action.devices.add(device);
     return orders_(action, state_);
   }
@@ -55,13 +57,17 @@ class JobOrdersTest : public testing::Test {
   State state_;
   std::int64_t now_ = 0;
   LaunchSpec launch_;
+  std::int64_t cpu_milli_ = 100;
   std::string user_;
   std::string stored_;
+  Assignments assignments_{{.cpus = find_cpus("numa:2 core:2 pu:1").value(),
+                            .is_free = [](std::uint16_t) { return true; },
+                            .is_over = {}}};
   JobOrders orders_{[this](std::string_view name) -> Result<std::string> {
                       if (name == "7") return stored_;
                       return fail(Code::io, "no such environment");
                     },
-                    "/data"};
+                    "/data", assignments_};
 };
 
 TEST_F(JobOrdersTest, SaysWhichTaskOfWhichJobItIs) {
@@ -75,6 +81,37 @@ TEST_F(JobOrdersTest, SaysWhichTaskOfWhichJobItIs) {
   EXPECT_THAT(made->environment, Contains(StartsWith("HOME=/")));
   EXPECT_EQ(made->barred, ::geteuid() == 0 ? "" : "/data") << "root's own folder is closed anyway";
   EXPECT_EQ(made->user.has_value(), ::geteuid() == 0);
+}
+
+TEST_F(JobOrdersTest, TheTasksOfAGangFindEachOther) {
+  const auto first = order(3, {}, 2);  // The first of the second copy.
+  ASSERT_TRUE(first.has_value()) << first.error().text();
+  ASSERT_TRUE(first->ports.has_value());
+  const auto address = [&](unsigned at) {
+    return "\"127.0.0.1:" + std::to_string(first->ports->first + at) + "\"";
+  };
+  EXPECT_THAT(first->environment, Contains("MASTER_ADDR=127.0.0.1"));
+  EXPECT_THAT(first->environment, Contains("MASTER_PORT=" + std::to_string(first->ports->first)));
+  EXPECT_THAT(first->environment,
+              Contains("TF_CONFIG={\"cluster\":{\"worker\":[" + address(0) + "," + address(1) +
+                       "," + address(2) + "]},\"task\":{\"type\":\"worker\",\"index\":0}}"));
+  EXPECT_EQ(first->hosts, "localhost slots=3\n");
+  apply(JobCancelled{JobId(7)});
+  const auto other = order(5, {}, 2);
+  EXPECT_EQ(other->ports, first->ports);
+  EXPECT_THAT(other->environment, Contains("RANK=2"));
+}
+
+TEST_F(JobOrdersTest, WholeCoresAreItsOwnAndNearItsDevices) {
+  EXPECT_THAT(order(0, {1})->cpus, testing::IsEmpty()) << "it asks for a tenth of one";
+  apply(JobCancelled{JobId(7)});
+  cpu_milli_ = 1500;
+  EXPECT_THAT(order(0, {1})->cpus, testing::IsEmpty());
+  apply(JobCancelled{JobId(7)});
+  cpu_milli_ = 2000;
+  EXPECT_THAT(order(0, {1})->cpus, testing::ElementsAre(2, 3));
+  apply(JobCancelled{JobId(7)});
+  EXPECT_THAT(order(1, {1})->cpus, testing::ElementsAre(0, 1)) << "what is near is taken";
 }
 
 TEST_F(JobOrdersTest, NamesItsDevices) {

@@ -12,7 +12,9 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <cstdlib>
 #include <optional>
+#include <string>
 
 #include "backend/local/as_user.h"
 #include "backend/local/output_file.h"
@@ -76,6 +78,7 @@ class Keeper {
   Result<void> prepare();
   Result<void> start(const std::string& boot, const std::string& mark);
   Result<void> look_at_files() const;
+  Result<void> write_hosts();
   Result<Descriptor> open_output(const std::string& path);
   void refuse(const Error& why);
 
@@ -96,6 +99,7 @@ class Keeper {
   TaskFolder folder_;
   const StepHook& before_;
   LaunchOrder order_;
+  std::string hosts_;  ///< The path of its file of hosts.
   Descriptor signals_;
   std::optional<Terminal> terminal_;
   std::vector<Output> outputs_;
@@ -147,6 +151,7 @@ Result<void> Keeper::start(const std::string& boot, const std::string& mark) {
   take_signals();
   if (stopping_.begun()) return {};
   TRY(look_at_files());
+  if (!order_.hosts.empty()) TRY(write_hosts());
   const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!nothing.valid()) return fail(system_error("/dev/null", "open it", errno));
   const OutputOrder& to = order_.output;
@@ -177,6 +182,19 @@ Result<void> Keeper::start(const std::string& boot, const std::string& mark) {
   end_.began_at = time_of_day();
   released_at_ = steady_time();
   released_ = task_.release();
+  return {};
+}
+
+/// Where its user can read it, and find by the variable only.
+Result<void> Keeper::write_hosts() {
+  const AsUser rights(order_.user);
+  if (!rights.valid()) return fail(system_error({}, "take the rights of its user", errno));
+  hosts_ = "/tmp/tutti-hosts-XXXXXX";
+  const Descriptor file(::mkostemp(hosts_.data(), O_CLOEXEC));
+  if (!file.valid() || !write_all(file.get(), order_.hosts)) {
+    return fail(system_error(hosts_, "write it", errno));
+  }
+  order_.environment.push_back("TUTTI_HOSTFILE=" + hosts_);
   return {};
 }
 
@@ -333,6 +351,7 @@ void Keeper::finish() {
     end_.rotated_bytes += output.file.rotated();
   }
   if (terminal_) terminal_->flush();
+  if (!hosts_.empty()) ::unlink(hosts_.c_str());
   say_how_it_ended();
   if (cgroup_) cgroup_->remove();
   step("end");

@@ -254,6 +254,15 @@ Result<TerminalOrder> decode_terminal(Reader& r) {
                        .columns = static_cast<std::uint16_t>(columns)};
 }
 
+Result<PortRow> decode_ports(Reader& r) {
+  const std::int64_t gang = TRY(r.required_integer("gang", 0, UINT32_MAX));
+  const std::int64_t first = TRY(r.required_integer("first", 0, UINT16_MAX));
+  const std::int64_t count = TRY(r.required_integer("count", 0, UINT16_MAX));
+  return PortRow{.gang = static_cast<std::uint32_t>(gang),
+                 .first = static_cast<std::uint16_t>(first),
+                 .count = static_cast<std::uint16_t>(count)};
+}
+
 Result<std::optional<Duration>> decode_span(Reader& r, std::string_view name) {
   const std::optional<std::int64_t> us = TRY(r.optional_integer(name, 0));
   if (!us) return std::nullopt;
@@ -283,6 +292,8 @@ Result<LaunchOrder> decode_launch_order(Reader& r) {
   for (const std::int64_t cpu : TRY(r.integers("cpus", 0, CPU_SETSIZE - 1))) {
     order.cpus.push_back(static_cast<unsigned>(cpu));
   }
+  order.hosts = TRY(r.optional_text("hosts")).value_or("");
+  order.ports = TRY(r.optional_object("ports", decode_ports));
   order.cgroup = TRY(r.optional_object("cgroup", decode_cgroup));
   order.barred = TRY(r.required_text("barred"));
   r.ignore_rest();  // What a newer version adds and this one need not know.
@@ -321,6 +332,11 @@ std::string encode(const LaunchOrder& order) {
   }
   json.end_list();
   write_numbers(json, "cpus", order.cpus);
+  if (!order.hosts.empty()) json.member("hosts", order.hosts);
+  if (order.ports) {
+    json.key("ports").begin_object().member("gang", order.ports->gang);
+    json.member("first", order.ports->first).member("count", order.ports->count).end_object();
+  }
   if (order.cgroup) {
     json.key("cgroup").begin_object().member("root", order.cgroup->root);
     if (order.cgroup->memory_bytes) json.member("memory_bytes", *order.cgroup->memory_bytes);

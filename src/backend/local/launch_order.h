@@ -64,6 +64,14 @@ struct TerminalOrder {
   friend bool operator==(const TerminalOrder&, const TerminalOrder&) = default;
 };
 
+/// Ports of this machine that are a gang's, one for each of its tasks.
+struct PortRow {
+  std::uint32_t gang = 0;  ///< The ordinal of its first task.
+  std::uint16_t first = 0;
+  std::uint16_t count = 0;
+  friend bool operator==(const PortRow&, const PortRow&) = default;
+};
+
 struct LaunchOrder {
   std::vector<std::string> arguments;    ///< The first is a path, or looked for in PATH.
   std::vector<std::string> environment;  ///< "NAME=value", and nothing besides these.
@@ -80,6 +88,9 @@ struct LaunchOrder {
   std::vector<ProcessLimit> limits;
   int nice = 0;
   std::vector<unsigned> cpus;  ///< On these alone; empty: wherever the server may run.
+  /// What a file holds that it finds by TUTTI_HOSTFILE, while it runs; empty: there is none.
+  std::string hosts;
+  std::optional<PortRow> ports;  ///< For who keeps the books; the task has them as variables.
   std::optional<CgroupOrder> cgroup;
   std::string barred;  ///< A folder that is none of its concern (shield.h); empty: none.
   friend bool operator==(const LaunchOrder&, const LaunchOrder&) = default;

@@ -30,6 +30,8 @@ TEST(LaunchOrderTest, TextHoldsAllOfIt) {
   order.limits = {{"nofile", 10, 20}, {"core", -1, -1}};
   order.nice = -3;
   order.cpus = {0, 5};
+  order.hosts = "localhost slots=2\n";
+  order.ports = PortRow{.gang = 4'000'000'000, .first = 20'000, .count = 2};
   order.terminal = TerminalOrder{.rows = 1, .columns = 2};
   order.cgroup = CgroupOrder{.root = "/r", .memory_bytes = 1, .cpu_milli = 2, .processes = 3};
   order.barred = "/secret";

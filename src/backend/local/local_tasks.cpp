@@ -199,6 +199,11 @@ Result<void> LocalTasks::forget(const AttemptId& id) {
   return {};
 }
 
+Result<LaunchOrder> LocalTasks::order_of(const AttemptId& id) const {
+  const TaskFolder folder = TRY(TaskFolder::open(folder_, id));
+  return TRY(folder.read_launch()).order;
+}
+
 Result<TerminalView> LocalTasks::view(const AttemptId& id) const {
   return TerminalView::open(TRY(folder_.open_inner(to_string(id))));
 }

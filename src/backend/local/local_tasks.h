@@ -89,6 +89,13 @@ class LocalTasks {
   /// Removes its folder, with what it wrote there. REQUIRES: it has ended, or was refused; and no
   /// order about it, or an older attempt of its task, can still come.
   Result<void> forget(const AttemptId& id);
+  /// Does nothing of it run, and will not?
+  bool is_over(const AttemptId& id) const {
+    const auto found = attempts_.find(id);
+    return found == attempts_.end() || is_over(found->second.phase);
+  }
+  /// What it was started with.
+  Result<LaunchOrder> order_of(const AttemptId& id) const;
   /// The terminal of an attempt that runs and has one.
   Result<TerminalView> view(const AttemptId& id) const;
   /// Where it lies.
