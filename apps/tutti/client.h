@@ -40,10 +40,12 @@ class Client {
   using Piece = std::function<Result<bool>(std::string_view)>;
   Result<void> follow(const Stream& stream, const Piece& piece) const;
 
+  /// A request to this server, with what it needs to know who asks.
+  net::ClientRequest request_for(std::string method, const std::string& target) const;
+
  private:
   Client(net::Url server, std::string token)
       : server_(std::move(server)), token_(std::move(token)) {}
-  net::ClientRequest request_for(std::string method, const std::string& target) const;
   Result<std::string> ask(net::ClientRequest request) const;
 
   net::Url server_;

@@ -22,6 +22,7 @@ void declare_config(CLI::App& app, Run& run);
 void declare_catalog(CLI::App& app, Run& run);
 void declare_serve(CLI::App& app, Run& run);
 void declare_submit(CLI::App& app, Run& run);
+void declare_run(CLI::App& app, Run& run);
 void declare_jobs(CLI::App& app, Run& run);
 void declare_events(CLI::App& app, Run& run);
 /// Describes the commands that `app` has when it runs.

@@ -25,6 +25,7 @@ void declare(CLI::App& app, tutti::Run& run) {
   app.require_subcommand(1);
   tutti::declare_serve(app, run);
   tutti::declare_submit(app, run);
+  tutti::declare_run(app, run);
   tutti::declare_jobs(app, run);
   tutti::declare_events(app, run);
   tutti::declare_sim(app, run);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "api/access.h"
+#include "api/attach_routes.h"
 #include "api/engine_thread.h"
 #include "api/event_feed.h"
 #include "api/event_routes.h"
@@ -112,6 +113,7 @@ class Service {
   std::optional<NodeRoutes> node_routes_;
   std::optional<EventRoutes> event_routes_;
   std::optional<HealthRoutes> health_routes_;
+  std::optional<AttachRoutes> attach_routes_;
   std::optional<Server> server_;
   net::Timer tidying_;
   std::optional<Error> failure_;
@@ -164,6 +166,23 @@ void complain_of_card(const std::string& card, const DeviceWatch::Change& change
   fmt::print(stderr, "card {} ({}) is {}{}\n", change.ordinal, card, to_text(change.health),
              reason);
 }
+
+/// The terminal of a task, for whoever sits at it.
+class ViewPort final : public TerminalPort {
+ public:
+  explicit ViewPort(TerminalView view) : view_(std::move(view)) {}
+  int fd() const override { return view_.fd(); }
+  std::optional<std::string> output() override { return view_.output(); }
+  std::size_t input(std::string_view bytes) override { return view_.input(bytes); }
+  void end_input() override { view_.end_input(); }
+  void resize(std::uint16_t rows, std::uint16_t columns) override {
+    view_.resize({.rows = rows, .columns = columns});
+  }
+  void signal(int number) override { view_.signal(number); }
+
+ private:
+  TerminalView view_;
+};
 
 Result<void> Service::open() {
   const SecretFolder data = TRY(open_data(data_));
@@ -303,6 +322,16 @@ void Service::declare_routes() {
                                              .version = std::string(version()),
                                              .commit = std::string(commit())});
   health_routes_->declare();
+  AttachRoutes::Ports attach;
+  attach.loop = &loop_;
+  attach.engine = &*thread_;
+  attach.jobs = &jobs_;
+  attach.open_terminal = [this](const TaskId& task,
+                                std::uint32_t attempt) -> Result<std::unique_ptr<TerminalPort>> {
+    return std::make_unique<ViewPort>(TRY(tasks_->view({task, attempt})));
+  };
+  attach_routes_.emplace(std::move(attach));
+  attach_routes_->declare(server_->router());
 }
 
 Result<void> Service::listen() {
@@ -353,6 +382,7 @@ Result<int> Service::run_until(const sigset_t& ends) {
   net::Watch watch = TRY(loop_.watch(signals, [this, signals] {
     signalfd_siginfo info{};
     if (::read(signals, &info, sizeof info) <= 0) return;
+    attach_routes_->stop();
     server_->http().stop(grace, [this] { loop_.stop(); });
   }));
   watch.want(true, false);

@@ -1,4 +1,6 @@
 /// tutti submit: jobs of a file, or a command.
+#include "tutti/submit.h"
+
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -24,22 +26,7 @@ namespace {
 
 struct Options {
   std::string server;
-  std::vector<std::string> words;
-  std::string name;
-  std::string queue;
-  std::string priority;
-  std::string gpus;
-  std::string cpu;
-  std::string memory;
-  std::string tasks;
-  std::string directory;
-  std::string output;
-  std::string time;
-  std::string retries;
-  std::string array;
-  std::vector<std::string> after;
-  std::vector<std::string> variables;
-  bool held = false;
+  JobWords job;
   bool wait = false;
   bool follow = false;
   bool json = false;
@@ -70,11 +57,13 @@ void write_after(JsonWriter& json, const std::vector<std::string>& after) {
   json.end_list();
 }
 
-Result<std::string> job_of(const Options& options) {
+}  // namespace
+
+Result<std::string> job_text(const JobWords& options) {
   std::string text;
   JsonWriter json(text);
   json.begin_object().key("job").begin_object();
-  const std::string program = std::filesystem::path(options.words.front()).filename();
+  const std::string program = std::filesystem::path(options.command.front()).filename();
   json.member("name", options.name.empty() ? program : options.name);
   // As in a file of jobs: what looks like a number is one.
   const auto member = [&](std::string_view field, const std::string& value) {
@@ -89,7 +78,7 @@ Result<std::string> job_of(const Options& options) {
   member("memory", options.memory);
   member("gpus", options.gpus);
   json.key("command").begin_list();
-  for (const std::string& word : options.words) json.value(word);
+  for (const std::string& word : options.command) json.value(word);
   json.end_list();
   json.member("directory", absolute(options.directory.empty() ? "." : options.directory));
   if (!options.output.empty()) json.member("output", absolute(options.output));
@@ -98,6 +87,10 @@ Result<std::string> job_of(const Options& options) {
   member("retries", options.retries);
   if (!options.array.empty()) json.member("array", options.array);
   write_after(json, options.after);
+  if (!options.attended.empty()) {
+    json.member("attended", options.attended);
+    json.member("rows", options.rows).member("columns", options.columns);
+  }
   if (!options.variables.empty()) json.key("environment").begin_object();
   for (const std::string& each : options.variables) {
     const std::size_t equals = each.find('=');
@@ -112,11 +105,13 @@ Result<std::string> job_of(const Options& options) {
   return text;
 }
 
+namespace {
+
 Result<std::string> send(const Options& options, const Client& client) {
-  if (!names_file(options.words)) {
-    return client.post_once("/api/v1/jobs", TRY(job_of(options)));
+  if (!names_file(options.job.command)) {
+    return client.post_once("/api/v1/jobs", TRY(job_text(options.job)));
   }
-  const std::string& path = options.words.front();
+  const std::string& path = options.job.command.front();
   const std::string source = path == "-" ? "standard input" : path;
   return client.post_once("/api/v1/jobs?source=" + net::percent_encode(source),
                           TRY(read_file(path)), "application/yaml");
@@ -151,43 +146,54 @@ Result<int> submit(const Options& options) {
 
 }  // namespace
 
+void declare_job_words(CLI::App& app, JobWords& words) {
+  const auto option = [&](const std::string& name, std::string& to, const std::string& what,
+                          const std::string& type) {
+    app.add_option(name, to, what)->type_name(type)->take_last();
+  };
+  option("--name", words.name, "Of the job; else the program's", "NAME");
+  option("--queue", words.queue, "Else default", "QUEUE");
+  option("--priority", words.priority, "Larger goes first", "N");
+  option("--gpus", words.gpus, "2, 0.5, or 8xA100-80G: of each task", "GPUS");
+  option("--cpu", words.cpu, "Cores of each task; else 1", "CORES");
+  option("--memory", words.memory, "Of each task: 16Gi", "BYTES");
+  option("--chdir", words.directory, "Where it starts; else here", "DIR");
+  app.add_option("--export", words.variables, "A variable of its environment; may repeat")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+}
+
 void declare_submit(CLI::App& app, Run& run) {
   auto options = std::make_shared<Options>();
   CLI::App* submit_command =
       app.add_subcommand("submit", "Submit a command, or the jobs of a file");
-  submit_command->add_option("WORDS", options->words, "A file of jobs, or a command behind --")
+  submit_command
+      ->add_option("WORDS", options->job.command, "A file of jobs, or a command behind --")
       ->required()
       ->type_name("...");
+  declare_job_words(*submit_command, options->job);
+  submit_command->add_option("--tasks", options->job.tasks, "Equal tasks that start together")
+      ->type_name("N")
+      ->take_last();
+  submit_command
+      ->add_option("--output", options->job.output,
+                   "A file for what it prints; else tutti logs shows it")
+      ->type_name("FILE")
+      ->take_last();
   const auto option = [&](const std::string& name, std::string& to, const std::string& what,
                           const std::string& type) {
     submit_command->add_option(name, to, what)->type_name(type)->take_last();
   };
-  option("--name", options->name, "Of the job; else the program's", "NAME");
-  option("--queue", options->queue, "Else default", "QUEUE");
-  option("--priority", options->priority, "Larger goes first", "N");
-  option("--gpus", options->gpus, "2, 0.5, or 8xA100-80G: of each task", "GPUS");
-  option("--cpu", options->cpu, "Cores of each task; else 1", "CORES");
-  option("--memory", options->memory, "Of each task: 16Gi", "BYTES");
-  option("--tasks", options->tasks, "Equal tasks that start together", "N");
-  option("--chdir", options->directory, "Where it starts; else here", "DIR");
-  option("--output", options->output, "A file for what it prints; else tutti logs shows it",
-         "FILE");
+  option("--time", options->job.time, "It is stopped after so long: 90m, 2h", "DURATION");
+  option("--retries", options->job.retries, "How often it starts anew when it fails", "N");
+  option("--array", options->job.array,
+         "Once for each number: 0-99, 1,5,9, 0-99%10 for ten at once", "NUMBERS");
   submit_command
-      ->add_option("--export", options->variables,
-                   "A variable of its environment; may "
-                   "repeat")
-      ->type_name("NAME=VALUE")
-      ->allow_extra_args(false);
-  option("--time", options->time, "It is stopped after so long: 90m, 2h", "DURATION");
-  option("--retries", options->retries, "How often it starts anew when it fails", "N");
-  option("--array", options->array, "Once for each number: 0-99, 1,5,9, 0-99%10 for ten at once",
-         "NUMBERS");
-  submit_command
-      ->add_option("--after", options->after,
+      ->add_option("--after", options->job.after,
                    "It waits for that job to succeed, or for its start, end or failure; may repeat")
       ->type_name("ID[:end]")
       ->allow_extra_args(false);
-  submit_command->add_flag("--hold", options->held, "It waits for tutti release");
+  submit_command->add_flag("--hold", options->job.held, "It waits for tutti release");
   submit_command->add_flag("--wait", options->wait, "Until it ends; its exit code is the job's");
   submit_command->add_flag("--follow", options->follow, "The same, and print what it prints");
   submit_command->add_flag("--json", options->json, "Print the server's answer");

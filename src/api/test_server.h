@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/attach_routes.h"
 #include "api/event_routes.h"
 #include "api/health_routes.h"
 #include "api/job_routes.h"
@@ -41,6 +42,9 @@ class ServerTest : public testing::Test {
     job_routes_->declare(server_.router());
     node_routes_.emplace(*thread_);
     node_routes_->declare(server_.router());
+    attach_routes_.emplace(AttachRoutes::Ports{
+        .loop = &loop_, .engine = &*thread_, .jobs = &jobs_, .open_terminal = {}});
+    attach_routes_->declare(server_.router());
     event_routes_.emplace(feed_, jobs_);
     event_routes_->declare(server_.router());
     health_routes_.emplace(HealthRoutes::Ports{.loop = &loop_,
@@ -89,6 +93,7 @@ class ServerTest : public testing::Test {
   std::optional<EngineThread> thread_;
   std::optional<JobRoutes> job_routes_;
   std::optional<NodeRoutes> node_routes_;
+  std::optional<AttachRoutes> attach_routes_;
   std::optional<EventRoutes> event_routes_;
   std::optional<HealthRoutes> health_routes_;
   Server server_{loop_, Access("token", ::geteuid())};

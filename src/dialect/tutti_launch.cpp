@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <span>
 
 #include "base/limits.h"
 #include "dialect/tutti_read.h"
@@ -15,6 +17,20 @@ namespace {
 /// What a program can be asked by; KILL and STOP ask nobody.
 constexpr std::array<std::string_view, 9> signals{"TERM", "INT",  "HUP",   "QUIT", "USR1",
                                                   "USR2", "CONT", "WINCH", "ALRM"};
+
+constexpr std::array<Choice<Attended>, 3> attendances{
+    {{"no", Attended::no}, {"terminal", Attended::terminal}, {"pipes", Attended::pipes}}};
+
+/// What `tutti run` says; a file has little use for it.
+Result<void> read_attended(Reader& reader, LaunchSpec& launch) {
+  const std::span<const Choice<Attended>> choices(attendances);
+  launch.attended = TRY(reader.optional_choice("attended", choices)).value_or(Attended::no);
+  const auto rows = TRY(reader.optional_integer("rows", 0, UINT16_MAX));
+  const auto columns = TRY(reader.optional_integer("columns", 0, UINT16_MAX));
+  launch.rows = static_cast<std::uint16_t>(rows.value_or(launch.rows));
+  launch.columns = static_cast<std::uint16_t>(columns.value_or(launch.columns));
+  return {};
+}
 
 /// The program and its arguments; a text is a line for the shell.
 Result<std::vector<std::string>> read_command(Reader& reader) {
@@ -56,6 +72,7 @@ Result<LaunchSpec> read_launch(Reader& reader) {
                                fmt::format("one of: {}", fmt::join(signals, " "))));
     }
   }
+  TRY(read_attended(reader, launch));
   launch.grace = TRY(reader.optional_duration("grace")).value_or(launch.grace);
   if (launch.grace <= Duration::seconds(limits::grace_seconds)) return launch;
   return fail(reader.error("grace", "is longer than a day",

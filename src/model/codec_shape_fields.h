@@ -102,6 +102,8 @@ void fields(auto& a, Of<TaskShape>) {
   a("labels", &TaskShape::labels);
 }
 
+constexpr Attended last_of(Of<Attended>) { return Attended::pipes; }
+
 void fields(auto& a, Of<LaunchSpec>) {
   a("command", &LaunchSpec::command);
   a("directory", &LaunchSpec::directory);
@@ -109,6 +111,9 @@ void fields(auto& a, Of<LaunchSpec>) {
   a("environment", &LaunchSpec::environment);
   a("stop_signal", &LaunchSpec::stop_signal);
   a("grace_us", &LaunchSpec::grace);
+  a("attended", &LaunchSpec::attended);
+  a("rows", &LaunchSpec::rows);
+  a("columns", &LaunchSpec::columns);
 }
 
 }  // namespace tutti::codec

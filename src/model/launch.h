@@ -2,12 +2,22 @@
 /// the world knows that already, and all of it is empty.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/time.h"
 
 namespace tutti {
+
+/// Does somebody sit at it, typing what it reads and seeing what it writes?
+enum class Attended : std::uint8_t {
+  no,
+  terminal,  ///< It has a terminal.
+  pipes,     ///< As part of a pipeline.
+};
+std::string_view to_text(Attended attended);
 
 struct LaunchSpec {
   std::vector<std::string> command;  ///< The program and its arguments.
@@ -18,6 +28,9 @@ struct LaunchSpec {
   std::string environment;
   std::string stop_signal = "TERM";        ///< Asks it to end, after a checkpoint perhaps ...
   Duration grace = Duration::seconds(30);  ///< ... for which it has so long before it is killed.
+  Attended attended = Attended::no;
+  std::uint16_t rows = 24;  ///< Of its terminal, at its start.
+  std::uint16_t columns = 80;
   friend bool operator==(const LaunchSpec&, const LaunchSpec&) = default;
 };
 

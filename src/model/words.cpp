@@ -47,6 +47,11 @@ std::string_view to_text(GangRule::Then then) {
   return words[static_cast<std::size_t>(then)];
 }
 
+std::string_view to_text(Attended attended) {
+  constexpr std::array<std::string_view, 3> words{"no", "terminal", "pipes"};
+  return words[static_cast<std::size_t>(attended)];
+}
+
 std::string_view to_text(ActionKind kind) {
   constexpr std::array<std::string_view, 6> words{"prepare", "place",     "evict",
                                                   "reserve", "partition", "scale"};

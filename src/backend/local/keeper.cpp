@@ -38,7 +38,7 @@ struct Output {
   Terminal* terminal = nullptr;
 
   /// For who looks at it.
-  bool waits() const { return terminal != nullptr && terminal->is_behind(); }
+  bool waits() const { return terminal != nullptr && terminal->is_full(); }
 
   /// Takes what is there, at most a few pieces so that others get their turn. Closes the pipe
   /// behind its last writer. False where nothing was there.
@@ -83,6 +83,8 @@ class Keeper {
   void refuse(const Error& why);
 
   void watch();
+  void serve_terminal();
+  void flush_terminal();
   void wait_for_something();
   void reap();
   void take_signals();
@@ -92,6 +94,7 @@ class Keeper {
   void finish();
   void say_how_it_ended();
   bool ran_out_of_memory() const;
+  bool has_tty() const { return terminal_ && !order_.terminal->pipes; }
   void step(std::string_view name) const {
     if (before_) before_(name);
   }
@@ -161,7 +164,10 @@ Result<void> Keeper::start(const std::string& boot, const std::string& mark) {
   TaskProcess::Streams streams{.input = nothing.get(),
                                .output = output.get(),
                                .errors = apart ? errors.get() : output.get()};
-  if (terminal_) streams.input = streams.output = streams.errors = terminal_->task_end();
+  if (terminal_) {
+    streams.input = terminal_->task_input();
+    streams.output = streams.errors = terminal_->task_output();
+  }
   step("fork");
   task_ = TRY(TaskProcess::make(order_, mark, streams));
   tree_gone_ = false;
@@ -246,11 +252,28 @@ void Keeper::watch() {
     reap();
     take_outcome();
     for (Output& output : outputs_) output.take();
-    if (terminal_) terminal_->serve();
+    if (terminal_) serve_terminal();
     keep_time();
     if (tree_gone_) return;
     wait_for_something();
   }
+}
+
+/// Does what whoever looks at it asks for.
+void Keeper::serve_terminal() {
+  terminal_->serve();
+  for (const int signal : terminal_->take_signals()) {
+    // All of its session that did not leave the first one's group, as keys at a terminal do.
+    if (released_ && !status_) ::kill(-task_.pid(), signal);
+  }
+}
+
+/// Whoever looks gets all of it, or is too slow.
+void Keeper::flush_terminal() {
+  if (!terminal_) return;
+  do {
+    take_signals();
+  } while (!terminal_->flush(stopping_.begun()));
 }
 
 void Keeper::wait_for_something() {
@@ -327,7 +350,7 @@ void Keeper::keep_time() {
       signal_descendants(::getpid(), due->number);
       if (due->number == SIGKILL && cgroup_) cgroup_->kill();
       // Who sits at a terminal is deaf to SIGTERM, and who is suspended to all.
-      if (due->number == SIGTERM && terminal_) signal_descendants(::getpid(), SIGHUP);
+      if (due->number == SIGTERM && has_tty()) signal_descendants(::getpid(), SIGHUP);
       if (due->number == SIGTERM) signal_descendants(::getpid(), SIGCONT);
     } else if (!status_) {
       ::kill(task_.pid(), due->number);
@@ -342,7 +365,7 @@ void Keeper::finish() {
   for (Output& output : outputs_) {
     // All of the task is gone, so what is there is all; somebody else may still hold the other end.
     for (int turn = 0; turn < 4; ++turn) {
-      if (terminal_) terminal_->flush();
+      flush_terminal();
       if (!output.take()) break;
     }
     output.file.finish();
@@ -350,7 +373,7 @@ void Keeper::finish() {
     end_.dropped_bytes += output.file.dropped();
     end_.rotated_bytes += output.file.rotated();
   }
-  if (terminal_) terminal_->flush();
+  flush_terminal();
   if (!hosts_.empty()) ::unlink(hosts_.c_str());
   say_how_it_ended();
   if (cgroup_) cgroup_->remove();

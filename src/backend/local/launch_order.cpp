@@ -148,6 +148,10 @@ LaunchOrder order_of(const LaunchSpec& spec) {
   order.arguments = spec.command;
   if (!spec.directory.empty()) order.directory = spec.directory;
   order.output.output = spec.output;
+  if (spec.attended != Attended::no) {
+    order.terminal = TerminalOrder{
+        .rows = spec.rows, .columns = spec.columns, .pipes = spec.attended == Attended::pipes};
+  }
   if (spec.stop_signal == "TERM") {
     order.stop.term_grace = spec.grace;
     return order;
@@ -251,7 +255,8 @@ Result<TerminalOrder> decode_terminal(Reader& r) {
   const std::int64_t rows = TRY(r.required_integer("rows", 0, UINT16_MAX));
   const std::int64_t columns = TRY(r.required_integer("columns", 0, UINT16_MAX));
   return TerminalOrder{.rows = static_cast<std::uint16_t>(rows),
-                       .columns = static_cast<std::uint16_t>(columns)};
+                       .columns = static_cast<std::uint16_t>(columns),
+                       .pipes = TRY(r.optional_boolean("pipes")).value_or(false)};
 }
 
 Result<PortRow> decode_ports(Reader& r) {
@@ -311,7 +316,8 @@ std::string encode(const LaunchOrder& order) {
   json.member("output_bytes_max", order.output.bytes_max);
   if (order.terminal) {
     json.key("terminal").begin_object().member("rows", order.terminal->rows);
-    json.member("columns", order.terminal->columns).end_object();
+    json.member("columns", order.terminal->columns);
+    json.member("pipes", order.terminal->pipes).end_object();
   }
   json.member("checkpoint_signal", order.stop.checkpoint_signal);
   json.member("checkpoint_grace_us", order.stop.checkpoint_grace.us);

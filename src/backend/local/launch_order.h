@@ -57,10 +57,11 @@ struct OutputOrder {
   friend bool operator==(const OutputOrder&, const OutputOrder&) = default;
 };
 
-/// The size of a terminal, in characters.
+/// A terminal and its size, in characters; or only pipes to and from whoever looks.
 struct TerminalOrder {
   std::uint16_t rows = 24;
   std::uint16_t columns = 80;
+  bool pipes = false;
   friend bool operator==(const TerminalOrder&, const TerminalOrder&) = default;
 };
 

@@ -32,7 +32,7 @@ TEST(LaunchOrderTest, TextHoldsAllOfIt) {
   order.cpus = {0, 5};
   order.hosts = "localhost slots=2\n";
   order.ports = PortRow{.gang = 4'000'000'000, .first = 20'000, .count = 2};
-  order.terminal = TerminalOrder{.rows = 1, .columns = 2};
+  order.terminal = TerminalOrder{.rows = 1, .columns = 2, .pipes = true};
   order.cgroup = CgroupOrder{.root = "/r", .memory_bytes = 1, .cpu_milli = 2, .processes = 3};
   order.barred = "/secret";
   for (const LaunchOrder& each : {order, shell("true")}) {

@@ -110,7 +110,8 @@ class Child {
   bool take_streams() {
     const bool taken = ::dup2(streams_.input, 0) == 0 && ::dup2(streams_.output, 1) == 1 &&
                        ::dup2(streams_.errors, 2) == 2;
-    if (!taken || (order_.terminal && ::ioctl(0, TIOCSCTTY, 0) != 0)) return false;
+    if (!taken || (order_.terminal && !order_.terminal->pipes && ::ioctl(0, TIOCSCTTY, 0) != 0))
+      return false;
     return ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) == 0;
   }
 

@@ -17,6 +17,8 @@ namespace {
 constexpr const char* socket_name = "terminal";
 constexpr char typed = 'i';
 constexpr char resized = 'w';
+constexpr char ended = 'e';
+constexpr char signalled = 's';
 
 /// The socket by way of the folder that is held open: a path of its own may be too long for one.
 sockaddr_un address_in(const OpenFolder& folder) {
@@ -47,21 +49,50 @@ ssize_t send_packet(const Descriptor& socket, std::string_view packet) {
 
 // --- The keeper's side --------------------------------------------------------------------------
 
+Result<std::string> Terminal::open_terminal(const TerminalOrder& order) {
+  terminal_ = Descriptor(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK));
+  std::array<char, 64> name{};
+  if (!terminal_.valid() || ::grantpt(terminal_.get()) != 0 || ::unlockpt(terminal_.get()) != 0 ||
+      ::ptsname_r(terminal_.get(), name.data(), name.size()) != 0) {
+    return fail(system_error({}, "make a terminal", errno));
+  }
+  task_input_ = Descriptor(::open(name.data(), O_RDWR | O_NOCTTY | O_CLOEXEC));
+  const winsize size = size_of(order);
+  if (!task_input_.valid() || ::ioctl(terminal_.get(), TIOCSWINSZ, &size) != 0) {
+    return fail(system_error(name.data(), "make it the task's terminal", errno));
+  }
+  return name.data();
+}
+
+Result<void> Terminal::open_pipes() {
+  Pipe typed_to = TRY(make_pipe());
+  Pipe shown_by = TRY(make_pipe());
+  for (const Descriptor* ours : {&typed_to.write, &shown_by.read}) {
+    ::fcntl(ours->get(), F_SETFL, O_NONBLOCK);
+  }
+  task_input_ = std::move(typed_to.read);
+  terminal_ = std::move(typed_to.write);
+  task_output_ = std::move(shown_by.write);
+  shown_ = std::move(shown_by.read);
+  return {};
+}
+
 Result<Terminal> Terminal::open(const TerminalOrder& order, const std::optional<TaskUser>& user,
                                 const OpenFolder& folder) {
   Terminal out;
-  out.terminal_ = Descriptor(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK));
-  std::array<char, 64> name{};
-  if (!out.terminal_.valid() || ::grantpt(out.terminal_.get()) != 0 ||
-      ::unlockpt(out.terminal_.get()) != 0 ||
-      ::ptsname_r(out.terminal_.get(), name.data(), name.size()) != 0) {
-    return fail(system_error({}, "make a terminal", errno));
+  out.pipes_ = order.pipes;
+  std::string name;
+  if (order.pipes) {
+    TRY(out.open_pipes());
+  } else {
+    name = TRY(out.open_terminal(order));
   }
-  out.task_end_ = Descriptor(::open(name.data(), O_RDWR | O_NOCTTY | O_CLOEXEC));
-  const winsize size = size_of(order);
-  if (!out.task_end_.valid() || ::ioctl(out.terminal_.get(), TIOCSWINSZ, &size) != 0 ||
-      (user && ::geteuid() == 0 && ::fchown(out.task_end_.get(), user->uid, user->gid) != 0)) {
-    return fail(system_error(name.data(), "make it the task's terminal", errno));
+  // Programs open their streams again by name, for which the user must own them.
+  for (const Descriptor* each : {&out.task_input_, &out.task_output_}) {
+    if (user && ::geteuid() == 0 && each->valid() &&
+        ::fchown(each->get(), user->uid, user->gid) != 0) {
+      return fail(system_error(name, "give its streams to its user", errno));
+    }
   }
   out.door_ = new_socket();
   const sockaddr_un address = address_in(folder);
@@ -74,18 +105,20 @@ Result<Terminal> Terminal::open(const TerminalOrder& order, const std::optional<
 }
 
 Result<Descriptor> Terminal::output() const {
-  Descriptor again(::fcntl(terminal_.get(), F_DUPFD_CLOEXEC, 3));
+  const Descriptor& from = pipes_ ? shown_ : terminal_;
+  Descriptor again(::fcntl(from.get(), F_DUPFD_CLOEXEC, 3));
   if (!again.valid()) return fail(system_error({}, "read from the terminal", errno));
   return again;
 }
 
 void Terminal::show(std::string_view bytes) {
   recent_ += bytes;
-  if (recent_.size() > recent_bytes) recent_.erase(0, recent_.size() - recent_bytes);
+  if (recent_.size() > recent_bytes && !is_unseen())
+    recent_.erase(0, recent_.size() - recent_bytes);
   if (!viewer_.valid()) return;
   if (unsent_.empty()) behind_since_ = steady_time();
   unsent_ += bytes;
-  send();
+  send(pipes_ ? Duration::max() : patience);
 }
 
 void Terminal::add_wanted(std::vector<pollfd>& wanted) const {
@@ -99,7 +132,7 @@ void Terminal::add_wanted(std::vector<pollfd>& wanted) const {
 
 void Terminal::serve() {
   let_in();
-  send();
+  send(pipes_ ? Duration::max() : patience);
   type();
   receive();
 }
@@ -110,16 +143,17 @@ void Terminal::let_in() {
   show_out();
   viewer_ = std::move(next);
   unsent_ = recent_;
+  seen_ = true;
   behind_since_ = steady_time();
 }
 
-void Terminal::send() {
+void Terminal::send(Duration patience_now) {
   while (viewer_.valid() && !unsent_.empty()) {
     const ssize_t sent = send_packet(viewer_, std::string_view(unsent_).substr(0, packet_bytes));
     if (sent > 0) {
       unsent_.erase(0, static_cast<std::size_t>(sent));
       behind_since_ = steady_time();
-    } else if (errno != EAGAIN || steady_time() - behind_since_ > patience) {
+    } else if (errno != EAGAIN || steady_time() - behind_since_ > patience_now) {
       show_out();
     } else {
       return;
@@ -142,6 +176,11 @@ void Terminal::receive() {
     } else if (packet[0] == resized && content.size() == sizeof size) {
       std::memcpy(&size, content.data(), sizeof size);
       ::ioctl(terminal_.get(), TIOCSWINSZ, &size);
+    } else if (packet[0] == ended) {
+      typed_all_ = true;
+      type();
+    } else if (packet[0] == signalled && content.size() == 1) {
+      signals_.push_back(content[0]);
     }
   }
 }
@@ -155,6 +194,7 @@ void Terminal::type() {
     if (written <= 0) return untyped_.clear();
     untyped_.erase(0, static_cast<std::size_t>(written));
   }
+  if (typed_all_ && pipes_) terminal_.close();
 }
 
 void Terminal::show_out() {
@@ -162,12 +202,19 @@ void Terminal::show_out() {
   unsent_.clear();
 }
 
-void Terminal::flush() {
+bool Terminal::flush(bool hurry) {
   let_in();
-  for (send(); is_behind(); send()) {
-    pollfd wanted{.fd = viewer_.get(), .events = POLLOUT, .revents = 0};
-    ::poll(&wanted, 1, 1000);
-  }
+  send(pipes_ && !hurry ? Duration::max() : patience);
+  if (over_since_ == Instant{}) over_since_ = steady_time();
+  const bool expected =
+      !seen_ && !recent_.empty() && !hurry && steady_time() - over_since_ < patience_for_the_first;
+  if (!is_behind() && !expected) return true;
+  std::array<pollfd, 2> wanted{
+      pollfd{.fd = viewer_.get(), .events = POLLOUT, .revents = 0},
+      pollfd{.fd = expected ? door_.get() : -1, .events = POLLIN, .revents = 0}};
+  if (!is_behind()) wanted[0].fd = -1;
+  ::poll(wanted.data(), wanted.size(), 1000);
+  return false;
 }
 
 // --- A viewer's side ----------------------------------------------------------------------------
@@ -213,6 +260,12 @@ void TerminalView::resize(const TerminalOrder& order) {
   std::string packet(1 + sizeof size, resized);
   std::memcpy(packet.data() + 1, &size, sizeof size);
   send_packet(socket_, packet);
+}
+
+void TerminalView::end_input() { send_packet(socket_, {&ended, 1}); }
+
+void TerminalView::signal(int number) {
+  send_packet(socket_, std::string{signalled, static_cast<char>(number)});
 }
 
 }  // namespace tutti

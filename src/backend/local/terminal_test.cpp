@@ -129,6 +129,66 @@ TEST(TerminalTest, AllOfALongOutputIsShown) {
   EXPECT_TRUE(all.ends_with("\n100000\r\n"));
 }
 
+LaunchOrder in_pipeline(const std::string& script) {
+  LaunchOrder order = shell(script);
+  order.terminal = TerminalOrder{.pipes = true};
+  return order;
+}
+
+TEST(TerminalTest, OfPipesNothingIsLostBeforeSomebodyLooks) {
+  const test::TempFolder folder;
+  Server server(folder / "tasks");
+  ASSERT_TRUE(server->start(attempt(1), in_pipeline("tty -s || seq 1 100000; exit 4")));
+  ASSERT_TRUE(server.is_running(attempt(1)));
+  EXPECT_FALSE(server.until([&] { return server.heard(attempt(1)).size() > 1; }, 1))
+      << "it waits when it has written much";
+  Viewer viewer(server);
+  const std::string all = viewer.all();
+  EXPECT_EQ(std::ranges::count(all, '\n'), 100'000);
+  EXPECT_TRUE(all.starts_with("1\n2\n"));
+  EXPECT_EQ(server.end_of(attempt(1)).exit_code, 4);
+}
+
+TEST(TerminalTest, APipelineHasAnEndAndHearsSignals) {
+  const test::TempFolder folder;
+  Server server(folder / "tasks");
+  ASSERT_TRUE(server->start(attempt(1), in_pipeline("trap 'exit 9' INT; sort; echo sorted; "
+                                                    "while :; do sleep 0.01; done")));
+  Viewer viewer(server);
+  viewer.type("b\na\n");
+  (*viewer).end_input();
+  ASSERT_TRUE(viewer.sees("a\nb\nsorted\n"));
+  (*viewer).signal(SIGINT);
+  EXPECT_EQ(server.end_of(attempt(1)).exit_code, 9);
+}
+
+TEST(TerminalTest, AShortTaskWaitsForTheFirstWhoLooks) {
+  const test::TempFolder folder;
+  Server server(folder / "tasks");
+  ASSERT_TRUE(server->start(attempt(1), at_terminal("echo short; exit 3")));
+  ASSERT_TRUE(server.is_running(attempt(1)));
+  EXPECT_FALSE(server.until([&] { return server.heard(attempt(1)).size() > 1; }, 1));
+  Viewer viewer(server);
+  EXPECT_EQ(viewer.all(), "short\r\n");
+  EXPECT_EQ(server.end_of(attempt(1)).exit_code, 3);
+  // Nobody comes to this one, but it is told to end; and that one has nothing to show.
+  ASSERT_TRUE(server->start(attempt(2), at_terminal("echo short")));
+  ASSERT_TRUE(server.is_running(attempt(2)));
+  server->stop(attempt(2));
+  server.end_of(attempt(2));
+  EXPECT_EQ(server.run(attempt(3), at_terminal("exit 4")).exit_code, 4);
+}
+
+TEST(TerminalTest, WhoLooksAtAPipelineMayTakeHisTimeButNotOnceItIsStopped) {
+  const test::TempFolder folder;
+  Server server(folder / "tasks");
+  ASSERT_TRUE(server->start(attempt(1), in_pipeline("seq 1 1000000")));
+  const Viewer viewer(server);
+  EXPECT_FALSE(server.until([&] { return server.heard(attempt(1)).size() > 1; }, 4));
+  server->stop(attempt(1));
+  EXPECT_EQ(server.end_of(attempt(1)).cause, EndCause::stopped);
+}
+
 TEST(TerminalTest, AShellAtATerminalCanBeStopped) {
   const test::TempFolder folder;
   Server server(folder / "tasks");
