@@ -65,8 +65,8 @@ std::string usual_socket() {
   return ::geteuid() == 0 || own.empty() ? std::string(system_socket) : own;
 }
 
-Result<Client> Client::find(const std::string& address) {
-  std::string where = address.empty() ? variable("TUTTI_SERVER") : address;
+Result<Client> Client::find(const ServerWords& words) {
+  std::string where = words.address.empty() ? variable("TUTTI_SERVER") : words.address;
   if (where.empty()) {
     const std::string own = user_socket();
     if (is_socket(own)) {
@@ -78,7 +78,9 @@ Result<Client> Client::find(const std::string& address) {
                   "--server or TUTTI_SERVER names one that is elsewhere");
     }
   }
-  return Client(TRY(net::Url::parse(where)), variable("TUTTI_TOKEN"));
+  net::ClientSettings settings;
+  settings.tls.ca = words.tls_ca.empty() ? variable("TUTTI_CA") : words.tls_ca;
+  return Client(TRY(net::Url::parse(where)), variable("TUTTI_TOKEN"), std::move(settings));
 }
 
 net::ClientRequest Client::request_for(std::string method, const std::string& target) const {
@@ -89,7 +91,7 @@ net::ClientRequest Client::request_for(std::string method, const std::string& ta
 
 Result<std::string> Client::ask(net::ClientRequest request) const {
   const std::string url = request.url.text();
-  net::Response response = TRY(net::fetch(std::move(request)));
+  net::Response response = TRY(net::fetch(std::move(request), settings_));
   if (response.status / 100 != 2) return fail(refusal(response, url));
   return std::move(response.body);
 }
@@ -124,7 +126,7 @@ Result<std::string> Client::post_once(const std::string& target, const std::stri
 
 Result<void> Client::follow(const Stream& stream, const Piece& piece) const {
   net::EventLoop loop;
-  net::HttpClient client(loop);
+  net::HttpClient client(loop, settings_);
   net::ClientRequest request = request_for("GET", stream.target);
   request.silence = stream.silence;
   if (!stream.last_event_id.empty()) request.headers.add("Last-Event-ID", stream.last_event_id);
@@ -155,9 +157,14 @@ Result<void> Client::follow(const Stream& stream, const Piece& piece) const {
   return outcome;
 }
 
-void declare_server(CLI::App& app, std::string& address) {
-  app.add_option("--server", address, "http, https or unix URL; else TUTTI_SERVER, else the socket")
+void declare_server(CLI::App& app, ServerWords& words) {
+  app.add_option("--server", words.address,
+                 "http, https or unix URL; else TUTTI_SERVER, else the socket")
       ->type_name("URL")
+      ->take_last();
+  app.add_option("--tls-ca", words.tls_ca,
+                 "Who signs https servers' certificates, in PEM; else TUTTI_CA, else the system's")
+      ->type_name("FILE")
       ->take_last();
 }
 

@@ -16,11 +16,17 @@ class App;
 
 namespace tutti {
 
+/// Where a server is, and whom to trust that it is the one.
+struct ServerWords {
+  std::string address;
+  std::string tls_ca;  ///< A file; empty: those whom the system trusts.
+};
+
 class Client {
  public:
-  /// The server at `address`; where that is empty, the one that TUTTI_SERVER names, else the user's
-  /// own, else the machine's. What an error says is for people.
-  static Result<Client> find(const std::string& address);
+  /// The server at that address; where that is empty, the one that TUTTI_SERVER names, else the
+  /// user's own, else the machine's. What an error says is for people.
+  static Result<Client> find(const ServerWords& words);
 
   /// What it answers, as JSON; a refusal is the error that it is.
   Result<std::string> get(const std::string& target) const;
@@ -42,20 +48,22 @@ class Client {
 
   /// A request to this server, with what it needs to know who asks.
   net::ClientRequest request_for(std::string method, const std::string& target) const;
+  const net::ClientSettings& settings() const { return settings_; }
 
  private:
-  Client(net::Url server, std::string token)
-      : server_(std::move(server)), token_(std::move(token)) {}
+  Client(net::Url server, std::string token, net::ClientSettings settings)
+      : server_(std::move(server)), token_(std::move(token)), settings_(std::move(settings)) {}
   Result<std::string> ask(net::ClientRequest request) const;
 
   net::Url server_;
   std::string token_;
+  net::ClientSettings settings_;
 };
 
 /// Where the server of a user listens who did not say where: root's is the machine's.
 std::string usual_socket();
 
-/// `--server URL`.
-void declare_server(CLI::App& app, std::string& address);
+/// `--server URL` and `--tls-ca FILE`.
+void declare_server(CLI::App& app, ServerWords& words);
 
 }  // namespace tutti

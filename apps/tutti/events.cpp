@@ -17,7 +17,7 @@ namespace tutti {
 namespace {
 
 struct Options {
-  std::string server;
+  ServerWords server;
   std::string job;
   std::string queue;
   std::string from;

@@ -20,7 +20,7 @@ namespace tutti {
 namespace {
 
 struct Options {
-  std::string server;
+  ServerWords server;
   std::string id;
   std::string state;
   std::string user;

@@ -32,7 +32,7 @@ constexpr std::size_t piece_bytes = std::size_t{16} << 10U;
 constexpr std::size_t queued_most = std::size_t{256} << 10U;
 
 struct Options {
-  std::string server;
+  ServerWords server;
   JobWords job;
 };
 
@@ -69,7 +69,10 @@ bool at_terminal() { return ::isatty(STDIN_FILENO) != 0 && ::isatty(STDOUT_FILEN
 class Sitting {
  public:
   Sitting(const Client& client, std::string job, bool terminal)
-      : client_(client), job_(std::move(job)), terminal_(terminal), http_(loop_) {}
+      : client_(client),
+        job_(std::move(job)),
+        terminal_(terminal),
+        http_(loop_, client.settings()) {}
 
   Result<int> run(const sigset_t& signals) {
     if (terminal_) raw_.emplace();

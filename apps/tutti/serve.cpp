@@ -3,7 +3,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/access.h"
@@ -22,9 +23,12 @@
 #include "api/job_routes.h"
 #include "api/node_routes.h"
 #include "api/server.h"
+#include "backend/local/host.h"
 #include "backend/local/job_order.h"
 #include "backend/local/local_backend.h"
 #include "backend/local/output_reader.h"
+#include "backend/local/processes.h"
+#include "backend/local/shield.h"
 #include "backend/local/this_machine.h"
 #include "generated/version.h"
 #include "net/event_loop.h"
@@ -33,7 +37,7 @@
 #include "store/restore.h"
 #include "store/secret_folder.h"
 #include "tutti/client.h"
-#include "tutti/commands.h"
+#include "tutti/serve_options.h"
 #include "tutti/terminal.h"
 
 namespace tutti {
@@ -43,17 +47,6 @@ namespace {
 constexpr Duration grace = Duration::seconds(2);
 
 constexpr Duration between_tidying = Duration::seconds(600);
-
-struct Options {
-  std::string data;
-  std::string listen = "127.0.0.1:7070";
-  std::string ready_file;
-  std::vector<std::string> fake_devices;
-  std::vector<std::string> devices;
-  std::string node_file;
-  std::string nvml = nvml::Library::usual;
-  std::string policy = "default";
-};
 
 /// Where the state of a server lies who was not told: XDG, or the system's place for root.
 std::string usual_data() {
@@ -72,25 +65,29 @@ Instant now() {
 /// What lives from the start of a server to its end, in the order in which it must.
 class Service {
  public:
-  static Result<int> run(const Options& options);
+  static Result<int> run(const ServeOptions& options);
 
  private:
-  explicit Service(const Options& options, std::string data)
+  explicit Service(const ServeOptions& options, std::string data)
       : options_(options), data_(std::move(data)) {}
 
   Result<void> open();
+  void note_what_is_open();
+  std::string find_cgroup();
   Result<void> resume();
+  Result<void> notice_restart(Follower& follower);
   void watch_cards();
   Result<void> start();
   Result<void> listen();
   Result<int> run_until(const sigset_t& ends);
   void note(const Happening& happening);
+  void reload();
   void publish(const Happening& happening);
   void tidy_up();
   void declare_routes();
   Result<void> write_ready(const std::string& url, const std::string& socket) const;
 
-  const Options& options_;
+  const ServeOptions& options_;
   std::string data_;
   Catalog catalog_;
   std::optional<RecipeFactory> factory_;
@@ -98,6 +95,8 @@ class Service {
   std::unique_ptr<JournalFile> journal_;
   std::optional<MeasuredJournal> measured_;
   std::optional<SecretFolder> secrets_;
+  std::vector<std::string> remarks_;         ///< For who starts it.
+  ProcessLimit files_ = raise_file_limit();  ///< As tasks are to have it.
   std::optional<LocalTasks> tasks_;
   std::optional<Assignments> assignments_;
   std::optional<LocalBackend> backend_;
@@ -147,8 +146,21 @@ Result<std::string> admin_token(const SecretFolder& data, const std::string& pat
   return token;
 }
 
+/// Reads a file that tasks of this user write, if it is his.
+Result<JobRoutes::ReadOutput> open_file_of(const std::string& path, const std::string& user) {
+  const std::optional<uid_t> uid = uid_of(user);
+  if (!uid) return fail(Code::not_found, "this machine has no user \"" + user + "\"");
+  auto reader = std::make_shared<OutputReader>(path, ::geteuid() == 0 ? *uid : ::geteuid());
+  // Whether it may be read is known after the first piece.
+  auto first = std::make_shared<std::string>(TRY(reader->next()));
+  return [reader, first]() -> Result<std::string> {
+    if (!first->empty()) return std::exchange(*first, {});
+    return reader->next();
+  };
+}
+
 /// What there is, or what is to be played instead.
-Result<ThisMachine> look_at_machine(const Options& options, const Catalog& catalog) {
+Result<ThisMachine> look_at_machine(const ServeOptions& options, const Catalog& catalog) {
   MachineOptions wanted{.devices = options.devices, .node_file = {}, .node_file_name = {}};
   wanted.driver = options.nvml;
   wanted.detect_devices = options.fake_devices.empty() && options.nvml != "none";
@@ -193,6 +205,7 @@ Result<void> Service::open() {
   access_.emplace(TRY(admin_token(data, data_)), ::geteuid());
   secrets_.emplace(TRY(SecretFolder::open(data_ + "/environments")));
   machine_ = TRY(look_at_machine(options_, catalog_));
+  note_what_is_open();
   tasks_.emplace(TRY(LocalTasks::open({.folder = data_ + "/tasks"})));
   assignments_.emplace(Assignments::Options{
       .cpus = machine_.cpus, .is_free = is_port_free, .is_over = [this](const AttemptId& id) {
@@ -203,8 +216,55 @@ Result<void> Service::open() {
     if (const auto order = tasks_->order_of(each.id)) assignments_->keep(each.id, *order);
   }
   backend_.emplace(*tasks_, JobOrders([this](std::string_view name) { return secrets_->get(name); },
-                                      data_, *assignments_));
+                                      {.data = data_, .cgroup = find_cgroup(), .limits = {files_}},
+                                      *assignments_));
   return {};
+}
+
+/// What tasks cannot be kept from; root's are other users', whom the system keeps away.
+void Service::note_what_is_open() {
+  if (::geteuid() == 0) return;
+  const std::string missing = Shield::missing(data_);
+  if (!missing.empty()) remarks_.push_back("not protected: " + missing);
+}
+
+/// Where the groups of tasks are; empty where they have none.
+std::string Service::find_cgroup() {
+  if (options_.cgroup == "none") return {};
+  Result<std::string> found = options_.cgroup;
+  if (options_.cgroup.empty()) {
+    found = take_cgroup();
+  } else if (const Result<void> ready = Cgroup::prepare(options_.cgroup); !ready) {
+    found = fail(ready.error());
+  }
+  remarks_.push_back(found ? "limits:        memory and time of each task, in " + *found
+                           : "no limits:     nothing holds tasks to the memory and time that they "
+                             "asked for: " +
+                                 found.error().what);
+  return found.value_or("");
+}
+
+/// Has the machine started anew since the last server? Then nothing of what ran is left. That is
+/// news of the node, and comes before what is heard of its tasks: so they find a place again.
+Result<void> Service::notice_restart(Follower& follower) {
+  const SecretFolder data = TRY(SecretFolder::open(data_));
+  const std::string boot = boot_id();
+  const Result<std::string> known = data.get("boot");
+  if (!known && known.error().code != Code::not_found) return fail(known.error());
+  if (known && *known == boot) return {};
+  std::vector<Event> lost;
+  const Fleet& fleet = engine_->state().fleet();
+  for (std::size_t at = 0; known && at < fleet.size(); ++at) {
+    lost.emplace_back(NodeLost{fleet.node(NodeIndex(at)).name});
+  }
+  if (!lost.empty()) {
+    engine_->follow(&follower);
+    const auto taken = engine_->take(lost, std::max(now(), engine_->state().now()));
+    engine_->follow(nullptr);
+    if (!taken) return fail(taken.error());
+    remarks_.emplace_back("restarted:     this machine; what ran on it begins again");
+  }
+  return data.put("boot", boot);
 }
 
 /// State and what readers are shown, from the journal.
@@ -227,6 +287,7 @@ Result<void> Service::resume() {
   measured_.emplace(*journal_);
   engine_.emplace(*measured_, *backend_, *factory_);
   engine_->resume(std::move(state), journal_->rows());
+  TRY(notice_restart(tee));
   engine_->reconcile();
   return {};
 }
@@ -306,6 +367,7 @@ void Service::declare_routes() {
                                                  TaskFolder::output_name);
     return [reader] { return reader->next(); };
   };
+  ports.open_file = open_file_of;
   if (::geteuid() != 0) ports.only_user = user_name(::geteuid());
   job_routes_.emplace(std::move(ports));
   job_routes_->declare(server_->router());
@@ -334,15 +396,34 @@ void Service::declare_routes() {
   attach_routes_->declare(server_->router());
 }
 
+/// Who has the port, where the system lets us see it.
+Error with_holder(Error error, const std::string& address) {
+  if (error.code != Code::conflict) return error;
+  const std::string port = address.substr(address.rfind(':') + 1);
+  const pid_t pid = listener_of(static_cast<std::uint16_t>(std::atoi(port.c_str())));
+  if (pid == 0) return error;
+  error.what += " by process " + std::to_string(pid);
+  error.hint = "stop that one, or listen elsewhere: --listen 127.0.0.1:0 takes any free port";
+  return error;
+}
+
 Result<void> Service::listen() {
   const std::string socket = options_.data.empty() ? usual_socket() : data_ + "/tutti.sock";
   const mode_t mode = ::geteuid() == 0 ? 0666 : 0600;
   const net::Url local =
       TRY(server_->http().listen({.address = "unix:" + socket, .socket_mode = mode}));
-  const net::Url url = TRY(server_->http().listen({.address = options_.listen}));
+  net::ListenAt at{.address = options_.listen, .socket_mode = mode, .tls = {}};
+  if (!options_.tls_cert.empty()) {
+    at.tls = {.certificate = options_.tls_cert, .key = options_.tls_key, .client_ca = {}};
+  }
+  Result<net::Url> listening = server_->http().listen(at);
+  if (!listening) return fail(with_holder(std::move(listening).error(), options_.listen));
+  const net::Url& url = *listening;
   TRY(write_ready(url.server(), local.server()));
+  notify_service("READY=1");
   std::string found;
   for (const std::string& remark : machine_.remarks) found += "found:         " + remark + "\n";
+  for (const std::string& remark : remarks_) found += remark + "\n";
   return print(fmt::format(
       "tutti serves {} ({} cores, {}) at {} and {}\n{}"
       "submit a job:  tutti submit --name hello -- echo hello\n"
@@ -357,13 +438,18 @@ Result<void> Service::write_ready(const std::string& url, const std::string& soc
   return write_file(options_.ready_file, url + "\n" + socket + "\n");
 }
 
-Result<int> Service::run(const Options& options) {
+Result<int> Service::run(const ServeOptions& options) {
   // Blocked before there are threads, so that none is interrupted.
   sigset_t ends;
   sigemptyset(&ends);
   sigaddset(&ends, SIGTERM);
   sigaddset(&ends, SIGINT);
+  if (!options.tls_cert.empty()) sigaddset(&ends, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+  if (options.tls_cert.empty() != options.tls_key.empty()) {
+    return fail(Code::invalid, "a certificate and its key go together",
+                "--tls-cert FILE --tls-key FILE");
+  }
   const std::string data =
       options.data.empty() ? usual_data()
                            : std::filesystem::absolute(options.data).lexically_normal().string();
@@ -376,12 +462,20 @@ Result<int> Service::run(const Options& options) {
   return service.run_until(ends);
 }
 
+/// Certificates that were renewed.
+void Service::reload() {
+  const Result<void> done = server_->http().reload_certificates();
+  fmt::print(stderr, "{}", done ? "read the certificates anew\n" : done.error().text());
+}
+
 /// Serves until one of the signals comes, or the journal fails.
 Result<int> Service::run_until(const sigset_t& ends) {
   const int signals = ::signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
   net::Watch watch = TRY(loop_.watch(signals, [this, signals] {
     signalfd_siginfo info{};
     if (::read(signals, &info, sizeof info) <= 0) return;
+    if (info.ssi_signo == SIGHUP) return reload();
+    notify_service("STOPPING=1");
     attach_routes_->stop();
     server_->http().stop(grace, [this] { loop_.stop(); });
   }));
@@ -392,56 +486,8 @@ Result<int> Service::run_until(const sigset_t& ends) {
   return 0;
 }
 
-void declare_machine(CLI::App& serve, Options& options) {
-  serve
-      .add_option("--device", options.devices,
-                  "Devices that are here beside those that are found: 2xAscend-910B2; may repeat")
-      ->type_name("DEVICES")
-      ->allow_extra_args(false);
-  serve.add_option("--node-file", options.node_file, "A fleet file that describes this machine")
-      ->type_name("FILE")
-      ->take_last();
-  serve
-      .add_option("--fake-devices", options.fake_devices,
-                  "Devices to act as if there were, instead of those that are: "
-                  "8xA100-80G; may repeat")
-      ->type_name("DEVICES")
-      ->allow_extra_args(false);
-  serve
-      .add_option("--nvml", options.nvml,
-                  "The library of NVIDIA's driver, or none; else libnvidia-ml.so.1")
-      ->type_name("FILE")
-      ->take_last();
-}
-
 }  // namespace
 
-void declare_serve(CLI::App& app, Run& run) {
-  auto options = std::make_shared<Options>();
-  CLI::App* serve = app.add_subcommand("serve", "Run jobs on this machine, for whoever asks");
-  serve->add_option("--data", options->data, "Folder of all that it keeps")
-      ->type_name("FOLDER")
-      ->take_last();
-  serve->add_option("--listen", options->listen, "Address for HTTP; else 127.0.0.1:7070")
-      ->type_name("ADDRESS:PORT")
-      ->take_last();
-  serve->add_option("--ready-file", options->ready_file, "Written once it can be asked: its URLs")
-      ->type_name("FILE")
-      ->take_last();
-  declare_machine(*serve, *options);
-  serve->add_option("--policy", options->policy, "A built-in policy or a file")
-      ->type_name("NAME|FILE")
-      ->take_last();
-  serve->footer(
-      "Examples:\n"
-      "  tutti serve\n"
-      "  tutti serve --data /tmp/try --listen 127.0.0.1:0 --fake-devices 8xA100-80G");
-  serve->callback([options, &run] {
-    run = [options] {
-      const Result<int> done = Service::run(*options);
-      return done ? *done : complain(done.error());
-    };
-  });
-}
+Result<int> serve(const ServeOptions& options) { return Service::run(options); }
 
 }  // namespace tutti

@@ -25,7 +25,7 @@ namespace tutti {
 namespace {
 
 struct Options {
-  std::string server;
+  ServerWords server;
   JobWords job;
   bool wait = false;
   bool follow = false;

@@ -55,4 +55,12 @@ std::string user_name(uid_t uid) {
   return found != nullptr ? found->pw_name : "uid " + std::to_string(uid);
 }
 
+std::optional<uid_t> uid_of(const std::string& name) {
+  std::vector<char> text(4096);
+  passwd entry{};
+  passwd* found = nullptr;
+  ::getpwnam_r(name.c_str(), &entry, text.data(), text.size(), &found);
+  return found != nullptr ? std::optional(found->pw_uid) : std::nullopt;
+}
+
 }  // namespace tutti

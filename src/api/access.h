@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -41,5 +42,7 @@ std::string random_token();
 
 /// "ana", or "uid 1234" where nobody is called so.
 std::string user_name(uid_t uid);
+/// None where nobody is called so.
+std::optional<uid_t> uid_of(const std::string& name);
 
 }  // namespace tutti

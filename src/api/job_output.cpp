@@ -21,6 +21,7 @@ struct JobRoutes::Reading {
   net::OpenStream stream;
   TaskId task;
   std::uint32_t attempt = 0;
+  bool own_file = false;  ///< The job's, in which all attempts write.
   ReadOutput next;
   net::Timer timer;
 };
@@ -50,12 +51,14 @@ void JobRoutes::output(Call call) {
          {},
          {}});
   }
-  const std::string& file = role_of(*row->spec, static_cast<std::uint32_t>(*ordinal)).launch.output;
-  if (!file.empty()) {
-    return call.refuse(
-        {Code::conflict, "job " + call.parts[0] + " prints into a file of its own", file, {}});
-  }
   auto reading = std::make_shared<Reading>();
+  const std::string& file = role_of(*row->spec, static_cast<std::uint32_t>(*ordinal)).launch.output;
+  reading->own_file = !file.empty();
+  if (reading->own_file) {
+    auto opened = ports_.open_file(file, row->spec->user);
+    if (!opened) return call.refuse(opened.error());
+    reading->next = *std::move(opened);
+  }
   reading->task = {row->id, static_cast<std::uint32_t>(*ordinal)};
   const bool follow = call.request.query_value("follow").value_or("") == "true";
   reading->stream = call.stream(
@@ -68,7 +71,7 @@ void JobRoutes::output(Call call) {
     const bool over = !follow || ended(task.phase);
     const std::uint32_t newest = task.attempt;
     Passed passed = pass_on(*reading);
-    if (passed == Passed::all && reading->attempt != newest) {
+    if (passed == Passed::all && reading->attempt != newest && !reading->own_file) {
       reading->attempt = newest;
       reading->next = ports_.open_output(reading->task, newest);
       passed = pass_on(*reading);

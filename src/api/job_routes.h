@@ -41,6 +41,8 @@ class JobRoutes {
     /// Reads what an attempt prints: each call gives the next piece, or nothing where there is no
     /// more yet.
     std::function<ReadOutput(const TaskId& task, std::uint32_t attempt)> open_output;
+    /// The same of a file of the job's own, if it belongs to this user.
+    std::function<Result<ReadOutput>(const std::string& path, const std::string& user)> open_file;
     /// The only one whose jobs can run here; empty: everybody's can.
     std::string only_user;
   };

@@ -58,6 +58,17 @@ TEST_F(JobRoutesTest, AnAdministratorMay) {
   EXPECT_EQ(ask("POST", "/api/v1/jobs/2:cancel").status, 409);  // It is over.
 }
 
+TEST_F(JobRoutesTest, AFileOfTheJobsOwnIsReadForItsUser) {
+  ASSERT_EQ(submit(R"(, "output": "/data/ana/out")").status, 201);
+  EXPECT_EQ(ask("GET", "/api/v1/jobs/1/output").body, "all of /data/ana/out");
+  as("bob");
+  EXPECT_EQ(ask("GET", "/api/v1/jobs/1/output").status, 403);
+  ASSERT_EQ(submit(R"(, "output": "/data/ana/out")").status, 201);
+  const net::Response other = ask("GET", "/api/v1/jobs/2/output");
+  EXPECT_EQ(other.status, 403);
+  EXPECT_THAT(other.body, HasSubstr("another one's file"));
+}
+
 TEST_F(JobRoutesTest, ListsArePagedAndFiltered) {
   for (int job = 0; job < 3; ++job) ASSERT_EQ(submit().status, 201);
   const net::Response first = ask("GET", "/api/v1/jobs?limit=2");

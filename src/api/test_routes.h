@@ -55,6 +55,13 @@ class RoutesTest : public testing::Test {
     routes.open_output = [](const TaskId&, std::uint32_t) {
       return [left = 1]() mutable { return Result<std::string>(left-- > 0 ? "secret\n" : ""); };
     };
+    routes.open_file = [](const std::string& path,
+                          const std::string& user) -> Result<JobRoutes::ReadOutput> {
+      if (user != "ana") return fail(Code::denied, "that is another one's file", path);
+      return [left = 1, path]() mutable {
+        return Result<std::string>(left-- > 0 ? "all of " + path : "");
+      };
+    };
     job_routes_.emplace(std::move(routes));
     job_routes_->declare(router_);
     AttachRoutes::Ports attach;

@@ -67,6 +67,15 @@ Result<PortRow> ports_of(Assignments& assignments, const AttemptId& id, const Ga
                                " ports of this machine are free for its tasks to find each other");
 }
 
+/// Nothing bounds what it did not ask for.
+CgroupOrder group_of(const std::string& root, const Action& action, const State& state) {
+  const ShapeRow& shape = state.shape(action.shape);
+  CgroupOrder out{.root = root};
+  if (shape.amount(lane::memory) > 0) out.memory_bytes = shape.amount(lane::memory);
+  if (shape.amount(lane::cpu) > 0) out.cpu_milli = shape.amount(lane::cpu);
+  return out;
+}
+
 /// What it asked for, where that is no fraction of one; else 0.
 std::size_t whole_cores(const Action& action, const State& state) {
   const std::int64_t milli = state.shape(action.shape).amount(lane::cpu);
@@ -98,10 +107,12 @@ Result<LaunchOrder> JobOrders::operator()(const Action& action, const State& sta
   LaunchOrder order = order_of(launch);
   if (launch.directory.empty()) order.directory = account.home;
   order.linger = linger;
+  order.limits = settings_.limits;
+  if (!settings_.cgroup.empty()) order.cgroup = group_of(settings_.cgroup, action, state);
   if (::geteuid() == 0) {
     order.user = account.user;
   } else {
-    order.barred = data_;  // Its own user could open all that is in there.
+    order.barred = settings_.data;  // Its own user could open all that is in there.
   }
 
   Variables variables{{"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},

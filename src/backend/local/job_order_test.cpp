@@ -67,7 +67,8 @@ class JobOrdersTest : public testing::Test {
                       if (name == "7") return stored_;
                       return fail(Code::io, "no such environment");
                     },
-                    "/data", assignments_};
+                    {.data = "/data", .cgroup = "/sys/fs/cgroup/x", .limits = {{"nofile", 1, 2}}},
+                    assignments_};
 };
 
 TEST_F(JobOrdersTest, SaysWhichTaskOfWhichJobItIs) {
@@ -112,6 +113,13 @@ TEST_F(JobOrdersTest, WholeCoresAreItsOwnAndNearItsDevices) {
   EXPECT_THAT(order(0, {1})->cpus, testing::ElementsAre(2, 3));
   apply(JobCancelled{JobId(7)});
   EXPECT_THAT(order(1, {1})->cpus, testing::ElementsAre(0, 1)) << "what is near is taken";
+}
+
+TEST_F(JobOrdersTest, HasTheLimitsOfItsServerAndWhatItAskedFor) {
+  const auto made = order(0, {});
+  ASSERT_TRUE(made.has_value());
+  EXPECT_EQ(made->limits, (std::vector<ProcessLimit>{{"nofile", 1, 2}}));
+  EXPECT_EQ(made->cgroup, (CgroupOrder{.root = "/sys/fs/cgroup/x", .cpu_milli = 100}));
 }
 
 TEST_F(JobOrdersTest, NamesItsDevices) {

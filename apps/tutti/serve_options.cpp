@@ -1,0 +1,81 @@
+#include "tutti/serve_options.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "tutti/commands.h"
+#include "tutti/terminal.h"
+
+namespace tutti {
+namespace {
+
+void declare_machine(CLI::App& serve, ServeOptions& options) {
+  serve
+      .add_option("--device", options.devices,
+                  "Devices that are here beside those that are found: 2xAscend-910B2; may repeat")
+      ->type_name("DEVICES")
+      ->allow_extra_args(false);
+  serve.add_option("--node-file", options.node_file, "A fleet file that describes this machine")
+      ->type_name("FILE")
+      ->take_last();
+  serve
+      .add_option("--fake-devices", options.fake_devices,
+                  "Devices to act as if there were, instead of those that are: "
+                  "8xA100-80G; may repeat")
+      ->type_name("DEVICES")
+      ->allow_extra_args(false);
+  serve
+      .add_option("--nvml", options.nvml,
+                  "The library of NVIDIA's driver, or none; else libnvidia-ml.so.1")
+      ->type_name("FILE")
+      ->take_last();
+  serve
+      .add_option("--cgroup", options.cgroup,
+                  "The control group to make those of tasks in, or none; else the server's own, "
+                  "where systemd delegates it")
+      ->type_name("FOLDER")
+      ->take_last();
+}
+
+void declare_address(CLI::App& serve, ServeOptions& options) {
+  serve.add_option("--listen", options.listen, "Address for HTTP; else 127.0.0.1:7070")
+      ->type_name("ADDRESS:PORT")
+      ->take_last();
+  serve
+      .add_option("--tls-cert", options.tls_cert,
+                  "HTTPS there: the server's certificate, and those that lead to its authority, "
+                  "in PEM; SIGHUP reads it anew")
+      ->type_name("FILE")
+      ->take_last();
+  serve.add_option("--tls-key", options.tls_key, "Its key, in PEM")->type_name("FILE")->take_last();
+  serve.add_option("--ready-file", options.ready_file, "Written once it can be asked: its URLs")
+      ->type_name("FILE")
+      ->take_last();
+}
+
+}  // namespace
+
+void declare_serve(CLI::App& app, Run& run) {
+  auto options = std::make_shared<ServeOptions>();
+  CLI::App* command = app.add_subcommand("serve", "Run jobs on this machine, for whoever asks");
+  command->add_option("--data", options->data, "Folder of all that it keeps")
+      ->type_name("FOLDER")
+      ->take_last();
+  declare_address(*command, *options);
+  declare_machine(*command, *options);
+  command->add_option("--policy", options->policy, "A built-in policy or a file")
+      ->type_name("NAME|FILE")
+      ->take_last();
+  command->footer(
+      "Examples:\n"
+      "  tutti serve\n"
+      "  tutti serve --data /tmp/try --listen 127.0.0.1:0 --fake-devices 8xA100-80G");
+  command->callback([options, &run] {
+    run = [options] {
+      const Result<int> done = serve(*options);
+      return done ? *done : complain(done.error());
+    };
+  });
+}
+
+}  // namespace tutti

@@ -1,0 +1,28 @@
+/// What `tutti serve` is told.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace tutti {
+
+struct ServeOptions {
+  std::string data;
+  std::string listen = "127.0.0.1:7070";
+  std::string tls_cert;
+  std::string tls_key;
+  std::string ready_file;
+  std::vector<std::string> fake_devices;
+  std::vector<std::string> devices;
+  std::string node_file;
+  std::string nvml = "libnvidia-ml.so.1";
+  std::string cgroup;  ///< Empty: its own, if that was handed to it; or "none".
+  std::string policy = "default";
+};
+
+/// Serves until it is told to end; returns the exit code.
+Result<int> serve(const ServeOptions& options);
+
+}  // namespace tutti
