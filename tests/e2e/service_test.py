@@ -11,7 +11,7 @@ import time
 import unittest
 
 from serve_case import ServeCase
-from tutti_case import PROGRAM
+from tutti_case import PROGRAM, ROOT
 
 NOBODY = 65534
 
@@ -162,6 +162,16 @@ class ServiceTest(ServeCase):
             launch = path.parent / "launch.json"
             launch.write_text(launch.read_text().replace(identity["boot"], "another-start"))
         (self.data / "boot").write_text("another-start")
+
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "missing: systemd-analyze")
+    def test_the_unit_of_systemd_is_one(self):
+        text = (ROOT / "deploy" / "systemd" / "tutti.service").read_text()
+        self.assertIn("ExecStart=/usr/local/bin/tutti serve", text)
+        unit = self.file("tutti.service", text.replace("/usr/local/bin/tutti", str(PROGRAM)))
+        done = subprocess.run(["systemd-analyze", "verify", "--man=no", str(unit)],
+                              capture_output=True, text=True, check=False)
+        about_it = [each for each in done.stderr.splitlines() if "tutti" in each]
+        self.assertEqual((done.returncode, about_it), (0, []), done.stderr)
 
 
 if __name__ == "__main__":
