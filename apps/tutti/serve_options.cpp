@@ -31,8 +31,8 @@ void declare_machine(CLI::App& serve, ServeOptions& options) {
       ->take_last();
   serve
       .add_option("--cgroup", options.cgroup,
-                  "The control group to make those of tasks in, or none; else the server's own, "
-                  "where systemd delegates it")
+                  "The control group to make those of tasks in, or none; else the one that systemd "
+                  "gave to the server")
       ->type_name("FOLDER")
       ->take_last();
 }

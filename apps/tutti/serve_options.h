@@ -18,7 +18,7 @@ struct ServeOptions {
   std::vector<std::string> devices;
   std::string node_file;
   std::string nvml = "libnvidia-ml.so.1";
-  std::string cgroup;  ///< Empty: its own, if that was handed to it; or "none".
+  std::string cgroup;  ///< Empty: the one that it was given, if it was; or "none".
   std::string policy = "default";
 };
 

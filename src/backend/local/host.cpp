@@ -1,6 +1,5 @@
 #include "backend/local/host.h"
 
-#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -120,19 +119,19 @@ pid_t listener_of(std::uint16_t port, const std::string& proc) {
 
 Result<std::string> take_cgroup(const CgroupFiles& files) {
   const std::string group = files.root + TRY(own_group(files.proc));
+  const std::string around = group.substr(0, group.rfind('/'));
   const auto is_ours = files.is_delegated ? files.is_delegated : is_marked_as_delegated;
-  if (!is_ours(group)) {
-    return fail(Error{Code::unsupported, "this control group is not ours to divide", group,
-                      "systemd: Delegate=yes"});
+  if (is_ours(group)) {
+    return fail(Error{Code::unsupported,
+                      "this server is in the very control group that it was given, not below it",
+                      group, "systemd 254 or newer: DelegateSubgroup=server"});
   }
-  const OpenFolder folder = TRY(OpenFolder::open(group));
-  const OpenFolder own = TRY(folder.make("tutti-server", 0755));
-  const Descriptor processes = TRY(own.open_file("cgroup.procs", O_WRONLY | O_CREAT));
-  if (!write_all(processes.get(), std::to_string(::getpid()))) {
-    return fail(system_error(own.path_of("cgroup.procs"), "move there", errno));
+  if (!is_ours(around)) {
+    return fail(Error{Code::unsupported, "no control group was given to this server", around,
+                      "systemd: Delegate=yes; or --cgroup FOLDER"});
   }
-  TRY(Cgroup::prepare(group));
-  return group;
+  TRY(Cgroup::prepare(around));
+  return around;
 }
 
 }  // namespace tutti

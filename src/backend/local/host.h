@@ -31,9 +31,10 @@ struct CgroupFiles {
   std::function<bool(const std::string& folder)> is_delegated;
 };
 
-/// The control group in which tasks can have theirs: the one in which this process was started,
-/// where it is ours. Moves this process into a group of its own there, because the kernel wants
-/// groups that are divided to be empty.
+/// The control group in which tasks can have theirs: the one around that in which this process was
+/// started, where it was handed to us (systemd 254: Delegate=yes, DelegateSubgroup=server).
+/// Never our own, though we could move aside: the kernel lets no process into a group that is
+/// divided, so no server could be started there again while tasks run.
 Result<std::string> take_cgroup(const CgroupFiles& files = {});
 
 }  // namespace tutti

@@ -70,36 +70,38 @@ class CgroupOfOursTest : public testing::Test {
  protected:
   CgroupOfOursTest() {
     std::filesystem::create_directories(folder_ / "proc/self");
-    std::filesystem::create_directories(folder_ / "cg/a/b.service");
-    say("proc/self/cgroup", "0::/a/b.service\n");
+    std::filesystem::create_directories(folder_ / "cg/a/b.service/server");
+    say("proc/self/cgroup", "0::/a/b.service/server\n");
     say("cg/a/b.service/cgroup.controllers", "cpuset cpu io memory pids\n");
   }
   void say(const std::string& path, const std::string& text) {
     std::ofstream(folder_ / path) << text;
   }
-  Result<std::string> take(bool delegated = true) {
+  /// Where this folder was given to us.
+  Result<std::string> take(const std::string& delegated = "cg/a/b.service") {
     return take_cgroup({.proc = folder_ / "proc",
                         .root = folder_ / "cg",
-                        .is_delegated = [=](const std::string&) { return delegated; }});
+                        .is_delegated = [=, this](const std::string& each) {
+                          return each == folder_ / delegated;
+                        }});
   }
   test::TempFolder folder_;
 };
 
-TEST_F(CgroupOfOursTest, IsDividedAndWeMoveAside) {
+TEST_F(CgroupOfOursTest, IsTheOneAroundOurs) {
   const auto group = take();
   ASSERT_TRUE(group.has_value()) << group.error().text();
   EXPECT_EQ(*group, folder_ / "cg/a/b.service");
-  EXPECT_EQ(test::bytes_of(*group + "/tutti-server/cgroup.procs"), std::to_string(::getpid()));
   EXPECT_EQ(test::bytes_of(*group + "/cgroup.subtree_control"), "+cpu +memory +pids");
 }
 
-TEST_F(CgroupOfOursTest, IsLeftAloneWhereItIsNotOurs) {
-  EXPECT_THAT(take(false).error().what, HasSubstr("not ours"));
-  EXPECT_FALSE(std::filesystem::exists(folder_ / "cg/a/b.service/tutti-server"));
-  EXPECT_THAT(take_cgroup({.proc = folder_ / "proc", .root = folder_ / "cg", .is_delegated = {}})
-                  .error()
-                  .what,
-              HasSubstr("not ours"));
+TEST_F(CgroupOfOursTest, IsLeftAloneWhereItWasNotGivenToUsOrWeAreInItOurselves) {
+  EXPECT_THAT(take("cg/a").error().what, HasSubstr("no control group was given"));
+  const auto unmarked =
+      take_cgroup({.proc = folder_ / "proc", .root = folder_ / "cg", .is_delegated = {}});
+  EXPECT_THAT(unmarked.error().what, HasSubstr("no control group was given"));
+  EXPECT_THAT(take("cg/a/b.service/server").error().hint, HasSubstr("DelegateSubgroup"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "cg/a/b.service/cgroup.subtree_control"));
   say("cg/a/b.service/cgroup.controllers", "cpu pids\n");
   EXPECT_THAT(take().error().what, HasSubstr("no controller of memory"));
   say("proc/self/cgroup", "4:memory:/old\n");
