@@ -12,8 +12,9 @@
 namespace tutti {
 namespace {
 
-/// How often it is looked whether a task has begun or ended.
-constexpr Duration between_looks = Duration::milliseconds(10);
+/// How soon it is looked again whether a task has begun or ended: at first, and after a while.
+constexpr Duration first_look = Duration::milliseconds(5);
+constexpr Duration later_looks = Duration::milliseconds(100);
 /// How long the end of a task may take to be known once its terminal is gone.
 constexpr Duration for_the_end = Duration::seconds(10);
 /// On their way to whoever looks: beyond it the task has to wait.
@@ -70,7 +71,8 @@ class AttachRoutes::Session {
     if (gone_at_ && net::EventLoop::now() - *gone_at_ > for_the_end) {
       return give_up("somebody else looks at this task now, or it was not shown fast enough");
     }
-    timer_ = owner_.ports_.loop->after(between_looks, [this] { look(); });
+    timer_ = owner_.ports_.loop->after(pause_, [this] { look(); });
+    pause_ = std::min(pause_ + first_look, later_looks);
   }
 
   void begin(std::unique_ptr<TerminalPort> port) {
@@ -123,6 +125,7 @@ class AttachRoutes::Session {
   void lose() {
     watch_ = {};
     port_.reset();
+    pause_ = first_look;
     gone_at_ = net::EventLoop::now();
     look();
   }
@@ -185,6 +188,7 @@ class AttachRoutes::Session {
   std::unique_ptr<TerminalPort> port_;
   net::Watch watch_;
   net::Timer timer_;
+  Duration pause_ = first_look;
   std::uint32_t attempt_ = 0;       ///< That was looked at last.
   std::optional<Instant> gone_at_;  ///< When its terminal went.
   std::string typed_;               ///< And not yet taken.

@@ -160,6 +160,21 @@ TEST_F(AttachRoutesTest, AServerThatEndsCancelsNothing) {
   EXPECT_FALSE(jobs_.find(JobId(1))->cancelled);
 }
 
+TEST(AttachFrameTest, PiecesOfAnySizeAreTheSameFrames) {
+  const std::string all = frame('i', "hello") + frame('e', "") + frame('o', std::string(700, 'x'));
+  for (const std::size_t size : {1U, 2U, 3U, 7U, 4096U}) {
+    FrameReader reader;
+    std::string got;
+    for (std::size_t at = 0; at < all.size(); at += size) {
+      const auto good = reader.add(all.substr(at, size), [&](char kind, std::string_view bytes) {
+        got += kind + std::to_string(bytes.size()) + " ";
+      });
+      EXPECT_TRUE(good.has_value());
+    }
+    EXPECT_EQ(got, "i5 e0 o700 ") << size;
+  }
+}
+
 TEST_F(AttachRoutesTest, NonsenseIsAnsweredAndEnds) {
   ASSERT_EQ(submit(R"(, "attended": "pipes")").status, 201);
   sit_down();

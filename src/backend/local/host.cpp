@@ -119,7 +119,7 @@ pid_t listener_of(std::uint16_t port, const std::string& proc) {
 
 Result<std::string> take_cgroup(const CgroupFiles& files) {
   const std::string group = files.root + TRY(own_group(files.proc));
-  const std::string around = group.substr(0, group.rfind('/'));
+  std::string around = group.substr(0, group.rfind('/'));
   const auto is_ours = files.is_delegated ? files.is_delegated : is_marked_as_delegated;
   if (is_ours(group)) {
     return fail(Error{Code::unsupported,
