@@ -189,8 +189,9 @@ void JobRoutes::submit(Call call) {
     name = (*key)->name;
     (*under_way_)[name].content = (*key)->content;
   }
-  const JobSpec& spec = *std::get<JobSubmitted>(events->front()).spec;
-  std::string ids = ids_json(ids_of(*events), events->size() == 1 ? array_of(spec) : 0);
+  const bool alone = events->size() == 1;
+  std::string ids = ids_json(ids_of(*events),
+                             alone ? array_of(*std::get<JobSubmitted>(events->front()).spec) : 0);
   ports_.engine->send(
       *std::move(events), [this, name, call = std::move(call),
                            ids = std::move(ids)](const EngineThread::Answers& answers) mutable {
