@@ -53,7 +53,7 @@ class ServeTest(ServeCase):
         job = self.wait_for_state(self.submit("--", "/no/such/program"), "failed")
         self.assertIn("could not be started", job["reason"])
         self.assertIn("/no/such/program", job["reason"])
-        self.assertEqual(job["attempt"], 5)
+        self.assertEqual(job["attempt"], 3)
         nowhere = self.submit("--chdir", self.folder / "nowhere", "--", "true")
         self.assertIn("nowhere", self.wait_for_state(nowhere, "failed")["reason"])
 
