@@ -25,6 +25,7 @@ struct Case {
 std::span<const Case> base_cases();
 std::span<const Case> gang_cases();
 std::span<const Case> place_cases();
+std::span<const Case> sim_cases();
 
 /// Benchmarks that time their own steps and report more than a mean.
 void register_gangs();

@@ -17,7 +17,7 @@ namespace {
 /// Every file of this folder.
 std::vector<Case> all_cases() {
   std::vector<Case> all;
-  for (const std::span<const Case> some : {base_cases(), gang_cases(), place_cases()}) {
+  for (const auto some : {base_cases(), gang_cases(), place_cases(), sim_cases()}) {
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;

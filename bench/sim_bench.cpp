@@ -98,6 +98,22 @@ void measure_memory(benchmark::State& state, std::size_t nodes, std::size_t task
 
 }  // namespace
 
+std::span<const Case> sim_cases() {
+  static const auto prepare = [](std::string_view policy) {
+    return [policy](std::int64_t nodes) -> Body {
+      const auto count = static_cast<std::size_t>(nodes);
+      return [policy, fleet = fleet_of(count), workload = trace_for(count)] {
+        const auto result = replay(fleet, workload, *builtin_policy(policy), {});
+        CHECK(result.has_value());
+        return result->state_hash;
+      };
+    };
+  };
+  static const std::vector<Case> cases{{"sim_events_pack", {100}, prepare("pack")},
+                                       {"sim_events_default", {100}, prepare("default")}};
+  return cases;
+}
+
 void register_memory() {
   benchmark::RegisterBenchmark(
       "memory_100k_nodes_1m_tasks",
