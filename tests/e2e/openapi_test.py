@@ -121,6 +121,8 @@ class AnswersTest(OpenapiCase):
         _, text = check("readOutput", 200, id="2")
         self.assertEqual(text, "hello\n")
         check("readOutput", 404, id="2", query="?task=7")
+        check("attachToTask", 409, id="2", task=0)
+        check("attachToTask", 404, id="2", task=7)
         check("holdJob", 200, id="1")
         check("holdJob", 412, id="1", headers={"If-Match": '"x"'})
         other = json.loads(lines.splitlines()[0])["id"]
