@@ -18,7 +18,7 @@ std::string awaited(const State& state, const Job& job) {
     const bool started = other.valid() && state.jobs()[other].started;
     if (!other.valid() || (each.on == Dependency::On::start && started)) continue;
     if (++named > 3) continue;
-    out += fmt::format("{} the {} of job {}", named > 1 ? "," : " ", to_text(each.on),
+    out += fmt::format("{} the {} of job {}", named > 1 ? "," : "", to_text(each.on),
                        each.job.value());
   }
   if (named > 3) out += fmt::format(" and {} more", named - 3);
