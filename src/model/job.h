@@ -120,11 +120,11 @@ struct Gang {
   GangShapeIndex shape;
   TaskIndex first_task;  ///< Its tasks are first_task, first_task + 1, ...
   std::uint32_t tasks = 0;
-  std::uint32_t holding = 0;   ///< Tasks that hold resources, stopping ones included.
-  std::uint32_t stopping = 0;  ///< Of those, the ones told to stop.
-  std::uint32_t done = 0;      ///< Tasks that ended.
-  std::uint32_t retries = 0;   ///< Times that it started anew because it failed.
-  std::uint16_t refusals = 0;  ///< Launches of it that were refused, in a row ...
+  std::uint32_t holding = 0;          ///< Tasks that hold resources, stopping ones included.
+  std::uint32_t stopping = 0;         ///< Of those, the ones told to stop.
+  std::uint32_t done = 0;             ///< Tasks that ended.
+  std::uint32_t retries = 0;          ///< Times that it started anew because it failed.
+  std::uint16_t refusals = 0;         ///< Launches of it that were refused, in a row ...
   std::uint32_t refused_attempt = 0;  ///< ... the last of them with this attempt of a task.
   Fate fate = Fate::none;
   bool pausing = false;  ///< A timer ends it.
