@@ -151,7 +151,7 @@ TEST_F(JobTableTest, AJobThatCannotBeStartedFails) {
 TEST_F(JobTableTest, ListsTheNewestFirst) {
   for (int job = 0; job < 4; ++job) submit();
   apply(JobCancelled{JobId(2)});
-  const auto ids = [&](std::vector<JobState> states, std::uint64_t below, std::size_t most) {
+  const auto ids = [&](const std::vector<JobState>& states, std::uint64_t below, std::size_t most) {
     JobStates wanted;
     for (const JobState state : states) wanted.set(static_cast<std::size_t>(state));
     std::vector<std::uint64_t> out;
