@@ -141,8 +141,8 @@ class Sitting {
     const bool is_file = ::fstat(STDIN_FILENO, &input) == 0 && S_ISREG(input.st_mode);
     if (!is_file) {
       auto watch = loop_.watch(STDIN_FILENO, [this] { read_input(); });
-      if (watch) input_watch_ = *std::move(watch);
       watched_ = watch.has_value();
+      if (watched_) input_watch_ = *std::move(watch);
     }
     want_input();
   }
