@@ -1,6 +1,7 @@
 /// What a job waits for, how long it may run, and what follows when a part of it fails.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
