@@ -1,11 +1,11 @@
 #include "api/attach_routes.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 #include <vector>
 
 #include "api/attach_frame.h"
+#include "api/query.h"
 #include "dialect/workload.h"
 #include "format/json.h"
 
@@ -21,14 +21,6 @@ constexpr Duration for_the_end = Duration::seconds(10);
 constexpr std::size_t queued_most = 256 << 10U;
 /// Typed ahead.
 constexpr std::size_t typed_most = 256 << 10U;
-
-template <class T>
-std::optional<T> number_of(std::string_view text) {
-  T number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 std::string end_of(const JobRow& job, const TaskRow& task) {
   std::string out;
@@ -147,15 +139,16 @@ class AttachRoutes::Session {
     } else if (kind == 'w') {
       const std::size_t blank = content.find(' ');
       if (blank == content.npos) return;
-      const auto rows = number_of<std::uint16_t>(content.substr(0, blank));
-      const auto columns = number_of<std::uint16_t>(content.substr(blank + 1));
+      const auto rows = natural<std::uint16_t>(content.substr(0, blank));
+      const auto columns = natural<std::uint16_t>(content.substr(blank + 1));
       if (!rows || !columns) return;
       size_ = {*rows, *columns};
       if (port_) port_->resize(*rows, *columns);
     } else if (kind == 's') {
-      const auto number = number_of<int>(content);
+      const auto number = natural<unsigned>(content);
       if (!number || *number < 1 || *number > 64) return;
-      port_ ? port_->signal(*number) : cancel();  // What has not begun has nobody to hear it.
+      port_ ? port_->signal(static_cast<int>(*number))
+            : cancel();  // What has not begun has nobody to hear it.
     }
   }
 
@@ -217,7 +210,7 @@ void AttachRoutes::declare(Router& router) {
 }
 
 void AttachRoutes::attach(Call call) {
-  const auto id = number_of<std::uint64_t>(call.parts[0]);
+  const auto id = natural(call.parts[0]);
   const JobRow* const row = id ? ports_.jobs->find(JobId(*id)) : nullptr;
   if (row == nullptr) {
     return call.refuse({Code::not_found, "no job " + call.parts[0], {}, "tutti jobs lists them"});
@@ -226,7 +219,7 @@ void AttachRoutes::attach(Call call) {
     return call.refuse(
         {Code::denied, "job " + call.parts[0] + " belongs to " + row->spec->user, {}, {}});
   }
-  const auto ordinal = number_of<std::uint32_t>(call.parts[1]);
+  const auto ordinal = natural<std::uint32_t>(call.parts[1]);
   if (!ordinal || *ordinal >= row->tasks.size()) {
     return call.refuse(
         {Code::not_found,

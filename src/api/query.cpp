@@ -1,20 +1,12 @@
 #include "api/query.h"
 
 #include <algorithm>
-#include <charconv>
 #include <span>
 #include <string>
 
 #include "format/text.h"
 
 namespace tutti {
-
-std::optional<std::uint64_t> natural(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 Result<void> only_known(const net::Request& request,
                         std::initializer_list<std::string_view> known) {

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "base/limits.h"
-#include "model/state.h"
+#include "model/state_apply.h"
 
 namespace tutti {
 namespace {
@@ -102,10 +102,7 @@ Result<void> check_after(const State& state, const std::string& job, const Depen
     return fail(Code::not_found,
                 "job " + quoted(job) + " is to wait for " + other + ", which is not known");
   }
-  const bool never = (after.on == Dependency::On::success && *end != JobEnd::succeeded) ||
-                     (after.on == Dependency::On::failure && *end != JobEnd::failed) ||
-                     (after.on == Dependency::On::start && *end == JobEnd::cancelled);
-  if (!never) return {};
+  if (true_at(after.on, *end)) return {};
   return fail(Code::conflict,
               "job " + quoted(job) + " is to wait for the " + std::string(to_text(after.on)) +
                   " of " + other + ", which " + (*end == JobEnd::cancelled ? "was " : "has ") +

@@ -5,6 +5,9 @@
 
 namespace tutti {
 
+/// Is the dependency fulfilled by a job that ended so? Else it never will be.
+bool true_at(Dependency::On on, JobEnd end);
+
 class StateApply {
  public:
   explicit StateApply(State& state) : state_(state) {}
@@ -63,6 +66,9 @@ class StateApply {
   /// What is to follow for its gang, if anything.
   std::optional<GangRule::Then> rule_for(const Task& task, GangRule::When when,
                                          std::int32_t exit_code) const;
+  const GangShape::Role& role_of(const Task& task) const;
+  /// Tasks of its role that are in this phase.
+  std::uint32_t count_in_role(const Task& task, TaskPhase phase) const;
   bool can_stand_without(const Task& task) const;
   /// Have all other tasks of its role ended well?
   bool last_of_role(const Task& task) const;

@@ -4,6 +4,21 @@
 #include "model/state_apply.h"
 
 namespace tutti {
+
+bool true_at(Dependency::On on, JobEnd end) {
+  switch (on) {
+    case Dependency::On::success:
+      return end == JobEnd::succeeded;
+    case Dependency::On::failure:
+      return end == JobEnd::failed;
+    case Dependency::On::start:
+      return end != JobEnd::cancelled;
+    case Dependency::On::end:
+      return true;
+  }
+  return false;
+}
+
 namespace {
 
 /// Before the launch that follows so many refused ones: 1, 2, 4 ... 64 s, but the second is tried
@@ -45,13 +60,9 @@ enum class Verdict : std::uint8_t { open, true_now, never };
 
 /// Of a dependency on a job that started, or has ended so.
 Verdict verdict(Dependency::On on, std::optional<JobEnd> end) {
-  if (on == Dependency::On::start) {
-    return end == JobEnd::cancelled ? Verdict::never : Verdict::true_now;
-  }
+  if (!end && on == Dependency::On::start) return Verdict::true_now;
   if (!end) return Verdict::open;
-  if (on == Dependency::On::end) return Verdict::true_now;
-  const JobEnd wanted = on == Dependency::On::success ? JobEnd::succeeded : JobEnd::failed;
-  return end == wanted ? Verdict::true_now : Verdict::never;
+  return true_at(on, *end) ? Verdict::true_now : Verdict::never;
 }
 
 }  // namespace
@@ -96,26 +107,27 @@ std::optional<GangRule::Then> StateApply::rule_for(const Task& task, GangRule::W
   return std::nullopt;
 }
 
-bool StateApply::can_stand_without(const Task& task) const {
-  const Gang& gang = state_.gangs_[task.gang];
-  const GangShape::Role& role = state_.gang_shape(gang.shape).roles[task.role];
-  std::uint32_t lost = 1;
-  for (std::uint32_t offset = 0; offset < role.count; ++offset) {
-    const TaskIndex other(gang.first_task.value() + role.first_task + offset);
-    lost += state_.tasks_[other].phase == TaskPhase::failed ? 1 : 0;
+const GangShape::Role& StateApply::role_of(const Task& task) const {
+  return state_.gang_shape(state_.gangs_[task.gang].shape).roles[task.role];
+}
+
+std::uint32_t StateApply::count_in_role(const Task& task, TaskPhase phase) const {
+  const std::uint32_t first =
+      state_.gangs_[task.gang].first_task.value() + role_of(task).first_task;
+  std::uint32_t count = 0;
+  for (std::uint32_t offset = 0; offset < role_of(task).count; ++offset) {
+    count += state_.tasks_[TaskIndex(first + offset)].phase == phase ? 1 : 0;
   }
-  return role.count - lost >= role.min;
+  return count;
+}
+
+bool StateApply::can_stand_without(const Task& task) const {
+  const std::uint32_t lost = count_in_role(task, TaskPhase::failed) + 1;
+  return role_of(task).count - lost >= role_of(task).min;
 }
 
 bool StateApply::last_of_role(const Task& task) const {
-  const Gang& gang = state_.gangs_[task.gang];
-  const GangShape::Role& role = state_.gang_shape(gang.shape).roles[task.role];
-  std::uint32_t others = 0;
-  for (std::uint32_t offset = 0; offset < role.count; ++offset) {
-    const TaskIndex other(gang.first_task.value() + role.first_task + offset);
-    others += state_.tasks_[other].phase == TaskPhase::succeeded ? 1 : 0;
-  }
-  return others + 1 == role.count;
+  return count_in_role(task, TaskPhase::succeeded) + 1 == role_of(task).count;
 }
 
 // --- What becomes of its gang -------------------------------------------------------------------
