@@ -269,6 +269,13 @@ TEST_F(StateRulesTest, AStartIsToldOnce) {
   EXPECT_EQ(state_.jobs()[state_.find(waiter)].awaits, 0U);
 }
 
+TEST_F(StateRulesTest, WhatIsCancelledBeforeItsStartNeverStarts) {
+  const JobId first = submit_with({});
+  const JobId waiter = submit_with({.after = {{first, On::start}}});
+  apply(JobCancelled{first});
+  EXPECT_EQ(end(waiter), JobEnd::cancelled);
+}
+
 TEST_F(StateRulesTest, WhatCannotComeTrueCancelsAWholeChain) {
   const JobId first = submit_with({});
   JobId last = first;
@@ -294,6 +301,8 @@ TEST_F(StateRulesTest, WhoCouldNeverStartIsRefused) {
   EXPECT_THAT(wanted({first, On::success}), HasSubstr("which was cancelled"));
   EXPECT_THAT(wanted({JobId(55), On::end}), HasSubstr("which is not known"));
   EXPECT_EQ(wanted({first, On::end}), "");
+  EXPECT_THAT(wanted({first, On::failure}), HasSubstr("the failure of job"));
+  EXPECT_THAT(wanted({first, On::start}), HasSubstr("the start of job"));
 }
 
 TEST_F(StateRulesTest, AJobMayWaitForOneThatComesWithIt) {
