@@ -2,9 +2,12 @@
 """clang-format and clang-tidy over our C++ files.
 
 Format is checked for every file. clang-tidy runs for the sources that differ from the main branch,
-or include a header that does; with --all for every source. A source that passed is remembered by
-the hash of all that the verdict rests on (its text, the headers of ours that it reaches, the
-compile command, .clang-tidy, the package list), so a second run takes no time.
+or include a header that does; with --all for every source. It reads some of them at once, as one
+that includes them all: most of its time goes into the headers that they share. Where it finds
+something, or their names clash, it reads them in halves again, down to one by one.
+A source that passed is remembered by the hash of all that the verdict rests on (its text, the
+headers of ours that it reaches, the compile command, .clang-tidy, the package list), so a second
+run takes no time.
 """
 import argparse
 import concurrent.futures
@@ -14,8 +17,10 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -23,6 +28,7 @@ FORMAT = "clang-format-19"
 TIDY = "clang-tidy-19"
 FOLDERS = ("src/", "apps/", "bench/", "fuzz/", "tests/")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
+AT_ONCE = 8  # Sources that are read together.
 NOISE = re.compile(r"^(\d+ warnings? (generated|treated)|Suppressed |Use -header-filter|$)")
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "tutti"
 
@@ -63,20 +69,27 @@ def format_errors(root, files, fix):
 
 
 class Sources:
-    """The sources with their compile commands, and what their verdicts rest on."""
+    """The sources with the flags they are compiled with, and what their verdicts rest on."""
 
     def __init__(self, root, builds):
         self.root = root
-        self.commands = {}
-        self.builds = {}  # The first build that compiles a source lends its command.
+        self.flags = {}
+        self.builds = {}  # The first build that compiles a source lends its flags.
         for build in builds:
             for entry in json.loads((build / "compile_commands.json").read_text()):
-                path = os.path.relpath(entry["file"], root)
-                if path.startswith(FOLDERS):
-                    self.commands.setdefault(path, entry["command"])
+                for path in self.sources_in(pathlib.Path(entry["file"])):
+                    self.flags.setdefault(path, flags_of(entry["command"]))
                     self.builds.setdefault(path, build)
+        self.config = root / ".clang-tidy"
         self.settings = b"".join((root / name).read_bytes() for name in
                                  (".clang-tidy", "tools/packages.txt") if (root / name).exists())
+
+    def sources_in(self, file):
+        """Sources of ours that are compiled as this file: itself, or those that it joins."""
+        if file.parent.name == "together":
+            return INCLUDE.findall(file.read_text())
+        path = os.path.relpath(file, self.root)
+        return [path] if path.startswith(FOLDERS) else []
 
     @functools.cache
     def reach(self, path):
@@ -94,18 +107,51 @@ class Sources:
 
     def key(self, path):
         digest = hashlib.sha256(self.settings)
-        digest.update(self.commands[path].replace(str(self.root), "").encode())
+        digest.update(" ".join(self.flags[path]).replace(str(self.root), "").encode())
         for file in sorted(self.reach(path)):
             digest.update(file.encode() + b"\0" + (self.root / file).read_bytes())
         return digest.hexdigest()
 
-    def tidy(self, path):
-        """What clang-tidy has to say about one source; empty if nothing."""
-        command = [TIDY, "-p", str(self.builds[path]), "--quiet", "--warnings-as-errors=*",
-                   str(self.root / path)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    def batches(self, paths):
+        """Those that are compiled alike, a few at a time."""
+        alike = {}
+        for path in sorted(paths):
+            alike.setdefault((self.builds[path], *self.flags[path]), []).append(path)
+        return [group[at:at + AT_ONCE] for group in alike.values()
+                for at in range(0, len(group), AT_ONCE)]
+
+    def tidy(self, paths):
+        """What clang-tidy has to say about each of these sources; empty if nothing."""
+        findings = self.read(paths)
+        if len(paths) == 1 or not findings:
+            return dict.fromkeys(paths, findings)
+        half = len(paths) // 2
+        return self.tidy(paths[:half]) | self.tidy(paths[half:])
+
+    def read(self, paths):
+        """The same about all of them together."""
+        with tempfile.NamedTemporaryFile("w", suffix=".cpp") as together:
+            together.write("".join(f'#include "{self.root / path}"  // NOLINT\n' for path in paths))
+            together.flush()
+            file = self.root / paths[0] if len(paths) == 1 else together.name
+            command = [TIDY, "--quiet", "--warnings-as-errors=*", f"--config-file={self.config}",
+                       str(file), "--", *self.flags[paths[0]]]
+            done = subprocess.run(command, capture_output=True, text=True, check=False,
+                                  cwd=self.builds[paths[0]])
         lines = [line for line in (done.stdout + done.stderr).split("\n") if not NOISE.match(line)]
         return "" if done.returncode == 0 else "\n".join(lines).replace(f"{self.root}/", "")
+
+
+def flags_of(command):
+    """Those of a compile command that say how its source is to be read."""
+    words = shlex.split(command)
+    compiler = next(at for at, word in enumerate(words) if "ccache" not in word)
+    kept, skip = [], False
+    for word in words[compiler + 1:]:
+        if not skip and word not in ("-o", "-c"):
+            kept.append(word)
+        skip = word in ("-o", "-c")
+    return kept
 
 
 def changed_files(root):
@@ -118,19 +164,20 @@ def changed_files(root):
 def tidy_errors(sources, everything, jobs):
     """Number of sources with findings, which it prints."""
     changed = changed_files(sources.root)
-    wanted = [path for path in sources.commands if everything or sources.reach(path) & changed]
+    wanted = [path for path in sources.flags if everything or sources.reach(path) & changed]
     passed = CACHE / "tidy"
     passed.mkdir(parents=True, exist_ok=True)
     keys = {path: sources.key(path) for path in wanted}
     left = [path for path in wanted if not (passed / keys[path]).exists()]
     start, errors = time.monotonic(), 0
     with concurrent.futures.ThreadPoolExecutor(max_workers=jobs) as pool:
-        for path, text in zip(left, pool.map(sources.tidy, left)):
-            if text:
-                errors += 1
-                print(text)
-            else:
-                (passed / keys[path]).touch()
+        for verdicts in pool.map(sources.tidy, sources.batches(left)):
+            for path, text in verdicts.items():
+                if text:
+                    errors += 1
+                    print(text)
+                else:
+                    (passed / keys[path]).touch()
     print(f"lint: {len(wanted)} sources, {len(wanted) - len(left)} known good, "
           f"{errors} with findings ({time.monotonic() - start:.0f} s)")
     return errors

@@ -262,6 +262,17 @@ def headers(files):
             yield file, 1, "#pragma once is missing"
 
 
+def test_names(files):
+    """The tests of a folder are compiled together, so each has its names for itself."""
+    for file in files:
+        name = pathlib.Path(file.path).stem
+        tests = (file.path.endswith("_test.cpp") and file.path.startswith(("src/", "tests/"))
+                 and any(re.match(r"TEST(_F|_P)?\(", line) for line in file.code))
+        if tests and not any(re.match(rf"namespace tutti(::\w+)*::{name} {{", line)
+                             for line in file.code):
+            yield file, 1, f"tests of this file stand in namespace tutti::{name}"
+
+
 def decisions(files):
     for file in files:
         count = len(file.lines) - 1
@@ -270,7 +281,7 @@ def decisions(files):
 
 
 RULES = [layers, words, floats, unfinished, columns, file_size, function_size, dead, rows, suffixes,
-         private_words, headers, decisions]
+         private_words, headers, test_names, decisions]
 
 
 def check(root):

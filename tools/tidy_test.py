@@ -146,6 +146,11 @@ class TidyTest(unittest.TestCase):
         self.assert_only("headers", use | {"src/base/a.h": "/// Purpose.\n"})
         self.assert_only("headers", use | {"src/base/a.h": "#pragma once\n"})
 
+    def test_test_names(self):
+        test = "namespace tutti::{} {{\nTEST(Part, Works) {{}}\n}}\n"
+        self.assert_only("test_names", {"src/base/a_test.cpp": test.format("b_test")})
+        self.assert_clean({"src/base/a_test.cpp": test.format("net::a_test")})
+
     def test_decisions(self):
         self.assert_only("decisions", {"docs/decisions/0001-a.md": "x\n" * 61})
         self.assert_clean({"docs/decisions/0001-a.md": "x\n" * 60})

@@ -5,8 +5,7 @@
 #include <memory>
 #include <string>
 
-namespace tutti {
-namespace {
+namespace tutti::access_test {
 
 constexpr uid_t owner = 1234;
 const std::string token = "tutti_0123456789abcdef0123456789abcdef";
@@ -51,5 +50,4 @@ TEST(AccessTest, OverTcpATokenDoes) {
 
 TEST(AccessTest, WhoHasNoNameIsCalledByNumber) { EXPECT_EQ(user_name(987'654), "uid 987654"); }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::access_test

@@ -13,8 +13,7 @@
 #include "api/attach_frame.h"
 #include "api/test_routes.h"
 
-namespace tutti {
-namespace {
+namespace tutti::attach_routes_test {
 
 using testing::HasSubstr;
 
@@ -183,5 +182,4 @@ TEST_F(AttachRoutesTest, NonsenseIsAnsweredAndEnds) {
   EXPECT_THAT(got_, HasSubstr("a frame of 4294967295 bytes"));
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::attach_routes_test

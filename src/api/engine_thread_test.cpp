@@ -17,8 +17,7 @@
 
 #include "sched/test_fleet.h"
 
-namespace tutti {
-namespace {
+namespace tutti::engine_thread_test {
 
 /// The readers' thread is the test's: it runs what was posted while it waits.
 class Readers {
@@ -267,5 +266,4 @@ TEST_F(EngineThreadTest, WhatWasSentIsFinishedBeforeItEnds) {
   EXPECT_EQ(answered, (std::vector<std::uint64_t>{1, 2, 3}));
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::engine_thread_test

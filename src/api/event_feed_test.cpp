@@ -19,8 +19,7 @@
 #include "net/test_net.h"
 #include "sched/test_fleet.h"
 
-namespace tutti {
-namespace {
+namespace tutti::event_feed_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -302,5 +301,4 @@ TEST_F(EventFeedTest, WhoReadsTooSlowlyIsCutOffAndGoesOnLater) {
   EXPECT_EQ(got.back(), std::to_string(row_));
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::event_feed_test

@@ -9,8 +9,7 @@
 
 #include "api/test_server.h"
 
-namespace tutti {
-namespace {
+namespace tutti::health_routes_test {
 
 using testing::AllOf;
 using testing::HasSubstr;
@@ -96,5 +95,4 @@ TEST_F(HealthRoutesTest, MetricsCountWhatThereIs) {
   EXPECT_THAT(answer.body, Not(HasSubstr("\nprocess_open_fds 0\n")));
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::health_routes_test

@@ -15,8 +15,7 @@
 #include "api/test_routes.h"
 #include "format/json.h"
 
-namespace tutti {
-namespace {
+namespace tutti::job_routes_test {
 
 using testing::HasSubstr;
 
@@ -324,5 +323,4 @@ TEST_F(JobRoutesTest, SaysWhyAJobWaits) {
   EXPECT_THAT(ask("GET", "/api/v1/jobs/1/explanation").body, HasSubstr("it is running on n0"));
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::job_routes_test

@@ -9,8 +9,7 @@
 #include "api/json_text.h"
 #include "model/state.h"
 
-namespace tutti {
-namespace {
+namespace tutti::job_table_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -179,5 +178,4 @@ TEST(Rfc3339Test, WritesTimesAsUtc) {
   EXPECT_EQ(rfc3339(Instant{253'402'300'799'999'999}), "9999-12-31T23:59:59.999999Z");
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::job_table_test

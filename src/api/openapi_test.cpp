@@ -13,8 +13,7 @@
 #include "api/test_server.h"
 #include "format/json.h"
 
-namespace tutti {
-namespace {
+namespace tutti::openapi_test {
 
 using OpenapiTest = test::ServerTest;
 
@@ -101,5 +100,4 @@ TEST_F(OpenapiTest, TheServerShowsItToAnybody) {
   EXPECT_EQ(answer.body, openapi_json());
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::openapi_test

@@ -6,8 +6,7 @@
 #include <string>
 #include <utility>
 
-namespace tutti {
-namespace {
+namespace tutti::request_keys_test {
 
 class RequestKeysTest : public testing::Test {
  protected:
@@ -47,5 +46,4 @@ TEST_F(RequestKeysTest, RemembersTheJobsOfARequestForADay) {
   EXPECT_NE(keys_.find("b ana"), nullptr);
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::request_keys_test

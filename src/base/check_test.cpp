@@ -4,8 +4,7 @@
 
 #include "base/id.h"
 
-namespace tutti {
-namespace {
+namespace tutti::check_test {
 
 using RowIndex = Index<struct RowTag>;
 
@@ -32,5 +31,4 @@ TEST(CheckDeathTest, BindsLikeOneStatement) {
     SUCCEED();
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::check_test

@@ -6,8 +6,7 @@
 #include <set>
 #include <string>
 
-namespace tutti {
-namespace {
+namespace tutti::hash_test {
 
 std::uint64_t hash_of(std::string_view text) { return Hash{}.add(text).value(); }
 
@@ -49,5 +48,4 @@ TEST(MixTest, OneInputBitTurnsAboutHalfOfTheOutput) {
   }
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::hash_test

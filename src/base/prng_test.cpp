@@ -7,8 +7,7 @@
 #include <numeric>
 #include <vector>
 
-namespace tutti {
-namespace {
+namespace tutti::prng_test {
 
 // Published with the algorithm: seed 42, stream 54.
 TEST(PrngTest, GoldenSequence) {
@@ -99,5 +98,4 @@ TEST(ShuffleTest, NothingAndOneItem) {
   EXPECT_EQ(one[0], 4);
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::prng_test

@@ -5,8 +5,7 @@
 #include <memory>
 #include <string>
 
-namespace tutti {
-namespace {
+namespace tutti::result_test {
 
 Result<int> half(int value) {
   if (value % 2 != 0)
@@ -71,5 +70,4 @@ TEST(ErrorTest, FailKeepsAWholeError) {
   EXPECT_EQ(result.error().where, "journal");
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::result_test

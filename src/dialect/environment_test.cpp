@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tutti {
-namespace {
+namespace tutti::environment_test {
 
 TEST(EnvironmentTest, ComesBackAsItWasWritten) {
   const std::vector<Variable> variables{{"A", "1"}, {"EMPTY", ""}, {"B", "x=y\nz"}};
@@ -20,5 +19,4 @@ TEST(EnvironmentTest, RefusesWhatItNeverWrote) {
   }
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::environment_test

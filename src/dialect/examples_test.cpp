@@ -11,8 +11,7 @@
 #include "model/catalog.h"
 #include "model/state.h"
 
-namespace tutti {
-namespace {
+namespace tutti::examples_test {
 
 std::string text_of(const std::string& path) {
   std::ifstream file(TUTTI_SOURCE_DIR "/examples/" + path);
@@ -53,5 +52,4 @@ TEST(ExamplesTest, TheWorkloadOverfillsTheFleet) {
   EXPECT_LE(percent, 134);
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::examples_test

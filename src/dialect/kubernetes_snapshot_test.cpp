@@ -9,8 +9,7 @@
 #include "dialect/kubernetes.h"
 #include "model/catalog.h"
 
-namespace tutti {
-namespace {
+namespace tutti::kubernetes_snapshot_test {
 
 constexpr std::string_view dump = R"({"kind": "List", "items": [
 {"kind": "Node", "metadata": {"name": "n0"}, "status": {"allocatable": {"cpu": "8"}}},
@@ -242,5 +241,4 @@ TEST(KubernetesSnapshotTest, RefusesOtherDocuments) {
   EXPECT_TRUE(read_snapshot(source_of("{\"items\": []}"), "live", nullptr, none).has_value());
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::kubernetes_snapshot_test

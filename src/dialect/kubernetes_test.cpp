@@ -9,8 +9,7 @@
 #include "format/yaml.h"
 #include "model/catalog.h"
 
-namespace tutti {
-namespace {
+namespace tutti::kubernetes_test {
 
 const Catalog& catalog() {
   static const Catalog known = Catalog::builtin().value();
@@ -467,5 +466,4 @@ TEST(KubernetesPodTest, ReadsTimes) {
   }
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::kubernetes_test

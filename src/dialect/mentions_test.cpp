@@ -8,8 +8,7 @@
 #include "dialect/tutti.h"
 #include "model/catalog.h"
 
-namespace tutti {
-namespace {
+namespace tutti::mentions_test {
 
 const Catalog& catalog() {
   static const Catalog known = Catalog::builtin().value();
@@ -104,5 +103,4 @@ TEST(MentionsTest, AmountsThatAreHardlyMeant) {
                   "1:55: memory 8 is 8 bytes; did you mean 8Gi?"}));
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::mentions_test

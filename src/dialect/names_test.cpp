@@ -4,8 +4,7 @@
 
 #include "base/limits.h"
 
-namespace tutti {
-namespace {
+namespace tutti::names_test {
 
 std::string expanded(std::string_view pattern, std::size_t most = 100) {
   const auto names = expand_names(pattern, most);
@@ -54,5 +53,4 @@ TEST(NamesTest, BoundsTheLength) {
   EXPECT_FALSE(check_name(std::string(limits::name_length + 1, 'x')).has_value());
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::names_test

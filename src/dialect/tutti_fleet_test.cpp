@@ -7,8 +7,7 @@
 #include "model/attribute.h"
 #include "model/catalog.h"
 
-namespace tutti {
-namespace {
+namespace tutti::tutti_fleet_test {
 
 FleetFile fleet_of(std::string_view yaml, const Catalog* catalog = nullptr) {
   auto fleet = parse_fleet(yaml, "test", catalog);
@@ -271,5 +270,4 @@ TEST(TuttiFleetTest, RefusesBrokenTrees) {
             "error: 2:27: queues[0].limit: 1000000000000000000 gpu are more than any fleet has\n");
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::tutti_fleet_test

@@ -7,8 +7,7 @@
 #include "dialect/tutti.h"
 #include "model/catalog.h"
 
-namespace tutti {
-namespace {
+namespace tutti::tutti_job_test {
 
 Workload workload_of(std::string_view yaml, const Catalog* catalog = nullptr) {
   auto workload = parse_workload(yaml, "test", catalog);
@@ -384,5 +383,4 @@ TEST(TuttiJobTest, RefusesTheRestWithItsPlace) {
             "error: 3:10: jobs[0].roles: two roles are called \"a\"\n");
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::tutti_job_test

@@ -11,8 +11,7 @@
 #include "base/prng.h"
 #include "sched/test_fleet.h"
 
-namespace tutti {
-namespace {
+namespace tutti::engine_test {
 
 using testing::ElementsAre;
 
@@ -166,5 +165,4 @@ TEST_P(LearningTest, ForgettingTheWorkspaceChangesNothingAndAReplayEndsInTheSame
 
 INSTANTIATE_TEST_SUITE_P(Policies, LearningTest, testing::Values("usable", "fgd"));
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::engine_test

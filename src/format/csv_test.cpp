@@ -4,8 +4,7 @@
 
 #include <string>
 
-namespace tutti {
-namespace {
+namespace tutti::csv_test {
 
 /// All rows as [a][b], one per line; an error ends it.
 std::string drain(Result<CsvReader> open) {
@@ -138,5 +137,4 @@ TEST(CsvTest, TooManyColumnsAreRefused) {
   EXPECT_EQ(read(std::string(5'000, ',') + "\n"), "error: 1:1: more than 4096 columns\n");
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::csv_test

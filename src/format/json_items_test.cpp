@@ -5,8 +5,7 @@
 #include "format/json.h"
 #include "format/source.h"
 
-namespace tutti {
-namespace {
+namespace tutti::json_items_test {
 
 /// The elements and the rest, one per line, read in pieces of `piece` bytes; an error ends it.
 std::string read(std::string_view text, std::string name = "items", std::size_t piece = 1 << 16,
@@ -121,5 +120,4 @@ TEST(JsonItemsTest, LargeMembersAreSkippedAndNotKept) {
   EXPECT_EQ(to_json(items.rest().value()), "{}");
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::json_items_test

@@ -7,8 +7,7 @@
 
 #include "base/limits.h"
 
-namespace tutti {
-namespace {
+namespace tutti::json_test {
 
 std::string read(std::string_view text) {
   const Result<Value> value = parse_json(text);
@@ -151,5 +150,4 @@ TEST(JsonWriterDeathTest, MisuseIsABug) {
   EXPECT_DEATH(JsonWriter(out).value(1).value(2), "CHECK failed");
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::json_test

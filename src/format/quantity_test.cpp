@@ -7,8 +7,7 @@
 
 #include "base/prng.h"
 
-namespace tutti {
-namespace {
+namespace tutti::quantity_test {
 
 constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
 
@@ -202,5 +201,4 @@ TEST(HumanTextTest, DurationsHaveTwoUnitsAtMost) {
   EXPECT_EQ(to_text(Duration{std::numeric_limits<std::int64_t>::min()}), "-106751991d4h");
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::quantity_test

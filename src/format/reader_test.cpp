@@ -7,8 +7,7 @@
 
 #include "format/yaml.h"
 
-namespace tutti {
-namespace {
+namespace tutti::reader_test {
 
 enum class Mode { whole, mig, shared };
 constexpr std::array<Choice<Mode>, 3> mode_words = {
@@ -193,5 +192,4 @@ TEST(ReaderTest, DoneChecksUnlessTheRestIsIgnored) {
   EXPECT_TRUE(r.done().has_value());
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::reader_test

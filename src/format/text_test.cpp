@@ -5,8 +5,7 @@
 #include <array>
 #include <vector>
 
-namespace tutti {
-namespace {
+namespace tutti::text_test {
 
 TEST(Utf8Test, FindsTheFirstInvalidByte) {
   EXPECT_EQ(first_invalid_utf8(""), std::nullopt);
@@ -96,5 +95,4 @@ TEST(TableTest, AlignsNumbersRightAndWideTextByColumns) {
 
 TEST(TableTest, HeaderAloneIsALine) { EXPECT_EQ(Table({"A", "B"}).text(), "A  B\n"); }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::text_test

@@ -6,8 +6,7 @@
 
 #include "base/prng.h"
 
-namespace tutti {
-namespace {
+namespace tutti::value_test {
 
 std::string number(std::string_view text) {
   const std::optional<Value> value = Value::number(text);
@@ -101,5 +100,4 @@ TEST(PlaceTest, CountsCharactersAndLines) {
   EXPECT_EQ(Place{}.text(), "");
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::value_test

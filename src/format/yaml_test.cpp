@@ -9,8 +9,7 @@
 #include "format/json.h"
 #include "format/text.h"
 
-namespace tutti {
-namespace {
+namespace tutti::yaml_test {
 
 /// All documents as JSON, one per line, or the error's text.
 std::string read(std::string_view text) {
@@ -250,5 +249,4 @@ TEST(YamlWriteTest, RandomTreesAreReadBackEqual) {
   }
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::yaml_test

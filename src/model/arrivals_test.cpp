@@ -5,8 +5,7 @@
 
 #include "model/test_state.h"
 
-namespace tutti::test {
-namespace {
+namespace tutti::test::arrivals_test {
 
 constexpr std::uint32_t window = limits::arrivals_window;
 
@@ -94,5 +93,4 @@ TEST_F(StateTest, AJobOfVeryManyTasksCountsAsFewerInProportion) {
   EXPECT_EQ(count_of(state_, shape(40, 0)), 1U) << "nothing is lost";
 }
 
-}  // namespace
-}  // namespace tutti::test
+}  // namespace tutti::test::arrivals_test

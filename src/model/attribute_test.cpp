@@ -5,8 +5,7 @@
 #include <limits>
 #include <string>
 
-namespace tutti {
-namespace {
+namespace tutti::attribute_test {
 
 DeviceType card() {
   return {.model = "A100-80G",
@@ -167,5 +166,4 @@ TEST(AttributeTest, NestingIsLimited) {
   EXPECT_TRUE(error_of(std::string(100'000, '!') + "a").starts_with("1:130: expected less"));
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::attribute_test

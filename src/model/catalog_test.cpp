@@ -9,8 +9,7 @@
 
 #include "model/attribute.h"
 
-namespace tutti {
-namespace {
+namespace tutti::catalog_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -336,5 +335,4 @@ TEST(CatalogTest, IllegalMigProfilesAreRefused) {
               HasSubstr("size: 5 is out of range"));
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::catalog_test

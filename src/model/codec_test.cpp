@@ -15,8 +15,7 @@
 #include "model/codec_read.h"
 #include "model/codec_write.h"
 
-namespace tutti {
-namespace {
+namespace tutti::codec_test {
 
 using codec::Described;
 using codec::Of;
@@ -380,5 +379,4 @@ TEST(CodecTest, ShippedUpcastersLeaveNoGap) {
   each_alternative([](const auto& event) { EXPECT_GE(version_of(event.tag, upcasters()), 1); });
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::codec_test

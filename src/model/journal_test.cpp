@@ -9,8 +9,7 @@
 #include "model/codec.h"
 #include "model/state.h"
 
-namespace tutti {
-namespace {
+namespace tutti::journal_test {
 
 class JournalReplayTest : public testing::TestWithParam<const char*> {
  protected:
@@ -52,5 +51,4 @@ TEST_P(JournalReplayTest, EndsInTheStateThatItsWriterHad) {
 
 INSTANTIATE_TEST_SUITE_P(Releases, JournalReplayTest, testing::Values("0.1"));
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::journal_test

@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti {
-namespace {
+namespace tutti::labels_test {
 
 bool holds(Operator op, std::vector<std::string> values, const std::string& label) {
   Labels labels;
@@ -97,5 +96,4 @@ TEST(SelectorTest, ReadsWell) {
   EXPECT_EQ(to_text(Operator::does_not_exist), "does_not_exist");
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::labels_test

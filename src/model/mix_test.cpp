@@ -7,8 +7,7 @@
 
 #include "model/test_state.h"
 
-namespace tutti::test {
-namespace {
+namespace tutti::test::mix_test {
 
 TEST(MixCounterTest, TasksOfEqualCpuAndDevicesAreOneClass) {
   TaskShape other = shape(1000, 1);
@@ -70,5 +69,4 @@ TEST(MixCounterTest, TheDistanceIsWhatOneHasTooLittleOf) {
   EXPECT_EQ(only.distance_permille(half), 500U);
 }
 
-}  // namespace
-}  // namespace tutti::test
+}  // namespace tutti::test::mix_test

@@ -6,8 +6,7 @@
 #include <set>
 #include <vector>
 
-namespace tutti {
-namespace {
+namespace tutti::shape_test {
 
 TEST(TolerationTest, MatchesKeyAndValue) {
   const Taint taint{.key = "gpu", .value = "a", .effect = TaintEffect::no_schedule};
@@ -104,5 +103,4 @@ TEST(ShapeTest, TheCommonPartsSeparateHashes) {
   }
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::shape_test

@@ -8,8 +8,7 @@
 
 #include "model/test_state.h"
 
-namespace tutti::test {
-namespace {
+namespace tutti::test::state_admit_test {
 
 using ::testing::HasSubstr;
 
@@ -134,5 +133,4 @@ TEST_F(StateTest, PlansAreCheckedBeforeTheyCount) {
   EXPECT_THAT(refusal(PlanDecided{{stop}}), HasSubstr("does not run so"));
 }
 
-}  // namespace
-}  // namespace tutti::test
+}  // namespace tutti::test::state_admit_test

@@ -9,8 +9,7 @@
 
 #include "model/test_state.h"
 
-namespace tutti::test {
-namespace {
+namespace tutti::test::state_hash_test {
 
 std::vector<Event> history() {
   NodeSpec spec = node("n0");
@@ -95,5 +94,4 @@ TEST(StateHashTest, ArrivalsCountWhereTheMixIsLearned) {
   EXPECT_EQ(hash(false, {1, 2, 1}), hash(false, {1, 2, 2}));
 }
 
-}  // namespace
-}  // namespace tutti::test
+}  // namespace tutti::test::state_hash_test

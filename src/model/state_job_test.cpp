@@ -5,8 +5,7 @@
 
 #include "model/test_state.h"
 
-namespace tutti {
-namespace {
+namespace tutti::state_job_test {
 
 using test::job;
 using test::StateTest;
@@ -52,5 +51,4 @@ TEST_F(StateTest, SaysWhatAnEventDidToTasks) {
   EXPECT_FALSE(state_.moves()[0].node.valid());
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::state_job_test

@@ -3,8 +3,7 @@
 
 #include "model/test_state.h"
 
-namespace tutti::test {
-namespace {
+namespace tutti::test::state_rules_test {
 
 using On = Dependency::On;
 using When = GangRule::When;
@@ -314,5 +313,4 @@ TEST_F(StateRulesTest, AJobMayWaitForOneThatComesWithIt) {
   EXPECT_TRUE(state_.admissible(second, before).has_value());
 }
 
-}  // namespace
-}  // namespace tutti::test
+}  // namespace tutti::test::state_rules_test

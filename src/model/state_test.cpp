@@ -7,8 +7,7 @@
 
 #include "model/test_state.h"
 
-namespace tutti::test {
-namespace {
+namespace tutti::test::state_test {
 
 TEST(StateStartTest, AFreshStateIsSound) {
   State state;
@@ -473,5 +472,4 @@ TEST_F(StateTest, QueuesKeepLimitsByLane) {
   EXPECT_EQ(state_.queue(*state_.find_queue("q")).gpu_milli_limit, -1);
 }
 
-}  // namespace
-}  // namespace tutti::test
+}  // namespace tutti::test::state_test

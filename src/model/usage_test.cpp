@@ -7,8 +7,7 @@
 
 #include "base/prng.h"
 
-namespace tutti {
-namespace {
+namespace tutti::usage_test {
 
 NodeSpec node(const std::string& name, std::size_t gpus) {
   NodeSpec spec{.name = name, .capacity = {{"cpu", 1000}}};
@@ -163,5 +162,4 @@ TEST(UsageDeathTest, ReleasingWhatIsNotHeldIsABug) {
                "by > 0");
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::usage_test

@@ -13,8 +13,7 @@
 #include "net/http_client.h"
 #include "net/test_net.h"
 
-namespace tutti::net {
-namespace {
+namespace tutti::net::chaos_test {
 
 using test::RawClient;
 using test::TestServer;
@@ -236,5 +235,4 @@ TEST(ChaosTest, EveryClientThatStaysGetsItsAnswersInOrder) {
   }
 }
 
-}  // namespace
-}  // namespace tutti::net
+}  // namespace tutti::net::chaos_test

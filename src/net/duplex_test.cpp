@@ -10,8 +10,7 @@
 #include "net/http_client.h"
 #include "net/test_net.h"
 
-namespace tutti::net {
-namespace {
+namespace tutti::net::duplex_test {
 
 using test::RawClient;
 using test::TestServer;
@@ -200,5 +199,4 @@ TEST(DuplexTest, ManyBytesPassAHeldReader) {
   server.thread.call([&] { mine.reset(); });
 }
 
-}  // namespace
-}  // namespace tutti::net
+}  // namespace tutti::net::duplex_test

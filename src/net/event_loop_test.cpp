@@ -13,8 +13,7 @@
 
 #include "net/test_net.h"
 
-namespace tutti::net {
-namespace {
+namespace tutti::net::event_loop_test {
 
 struct Pipe {
   Pipe() {
@@ -217,5 +216,4 @@ TEST(EventLoopTest, NamesAreResolvedAndUnknownOnesAreErrors) {
   EXPECT_EQ(found.front().port, 7070);
 }
 
-}  // namespace
-}  // namespace tutti::net
+}  // namespace tutti::net::event_loop_test

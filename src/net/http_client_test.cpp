@@ -10,8 +10,7 @@
 
 #include "net/test_net.h"
 
-namespace tutti::net {
-namespace {
+namespace tutti::net::http_client_test {
 
 using test::echo;
 using test::TestServer;
@@ -336,5 +335,4 @@ TEST(HttpClientTest, AFollowedStreamThatFallsSilentFails) {
   EXPECT_EQ(log, "nothing came for 0.05 s");
 }
 
-}  // namespace
-}  // namespace tutti::net
+}  // namespace tutti::net::http_client_test

@@ -12,8 +12,7 @@
 
 #include "net/test_net.h"
 
-namespace tutti::net {
-namespace {
+namespace tutti::net::http_server_test {
 
 using test::echo;
 using test::RawClient;
@@ -325,5 +324,4 @@ TEST(StopTest, AfterTheGraceAllIsClosed) {
   EXPECT_TRUE(busy.closed());
 }
 
-}  // namespace
-}  // namespace tutti::net
+}  // namespace tutti::net::http_server_test

@@ -11,8 +11,7 @@
 
 extern "C" std::size_t __sanitizer_get_current_allocated_bytes() __attribute__((weak));
 
-namespace tutti::net {
-namespace {
+namespace tutti::net::limits_test {
 
 using test::echo;
 using test::RawClient;
@@ -225,5 +224,4 @@ TEST(LimitsTest, IdleConnectionsHoldNoBuffers) {
   EXPECT_LT(each, 3'000);
 }
 
-}  // namespace
-}  // namespace tutti::net
+}  // namespace tutti::net::limits_test

@@ -5,8 +5,7 @@
 
 #include <vector>
 
-namespace tutti::net {
-namespace {
+namespace tutti::net::parser_test {
 
 using testing::HasSubstr;
 
@@ -270,5 +269,4 @@ TEST(ResponseParserTest, WaysToEnd) {
   }
 }
 
-}  // namespace
-}  // namespace tutti::net
+}  // namespace tutti::net::parser_test

@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tutti::net {
-namespace {
+namespace tutti::net::sse_reader_test {
 
 using testing::ElementsAre;
 
@@ -51,5 +50,4 @@ TEST_F(SseReaderTest, OnlyWholeMessagesCountForComingBack) {
   EXPECT_THAT(feed("\ndata: whole\n\n"), ElementsAre("3/message/whole"));
 }
 
-}  // namespace
-}  // namespace tutti::net
+}  // namespace tutti::net::sse_reader_test

@@ -8,8 +8,7 @@
 #include "net/stream_hub.h"
 #include "net/test_net.h"
 
-namespace tutti::net {
-namespace {
+namespace tutti::net::stream_test {
 
 using test::RawClient;
 using test::TestServer;
@@ -171,5 +170,4 @@ TEST(StreamTest, WhatAReaderSendsBehindItsRequestIsBounded) {
   sender.join();
 }
 
-}  // namespace
-}  // namespace tutti::net
+}  // namespace tutti::net::stream_test

@@ -10,8 +10,7 @@
 #include "net/test_certificates.h"
 #include "net/test_net.h"
 
-namespace tutti::net {
-namespace {
+namespace tutti::net::tls_test {
 
 using test::echo;
 using test::Identity;
@@ -234,5 +233,4 @@ TEST_F(TlsTest, StreamsAreCutShortVisibly) {
   EXPECT_THAT(log, HasSubstr("in the middle of its answer"));
 }
 
-}  // namespace
-}  // namespace tutti::net
+}  // namespace tutti::net::tls_test

@@ -5,8 +5,7 @@
 
 #include "net/message.h"
 
-namespace tutti::net {
-namespace {
+namespace tutti::net::url_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -150,5 +149,4 @@ TEST(MessageTest, AnErrorIsJson) {
   EXPECT_EQ(reason_phrase(799), "Unknown");
 }
 
-}  // namespace
-}  // namespace tutti::net
+}  // namespace tutti::net::url_test

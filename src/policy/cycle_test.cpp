@@ -7,8 +7,7 @@
 #include "policy/registry.h"
 #include "sched/test_fleet.h"
 
-namespace tutti {
-namespace {
+namespace tutti::cycle_test {
 
 class CycleTest : public testing::Test {
  protected:
@@ -221,5 +220,4 @@ INSTANTIATE_TEST_SUITE_P(Policies, WorkspaceTest,
                          testing::Values("pack", "spread", "bestfit", "fgd", "dotprod", "balanced",
                                          "clustering", "packing", "default"));
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::cycle_test

@@ -7,8 +7,7 @@
 #include "sched/cycle.h"
 #include "sched/test_fleet.h"
 
-namespace tutti {
-namespace {
+namespace tutti::explain_test {
 
 class ExplainTest : public testing::Test {
  protected:
@@ -192,5 +191,4 @@ TEST_F(ExplainTest, GivingWhatIsMissingPlacesTheJob) {
   EXPECT_EQ(world_.state.gangs()[gang].holding, 1U);
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::explain_test

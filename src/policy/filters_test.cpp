@@ -6,8 +6,7 @@
 #include "sched/cycle.h"
 #include "sched/test_fleet.h"
 
-namespace tutti {
-namespace {
+namespace tutti::filters_test {
 
 /// Nodes n0 ... of zone z0, z1, z0, z1 ..., and the nodes on which jobs land.
 class FilterTest : public testing::Test {
@@ -199,5 +198,4 @@ TEST_F(FilterTest, CordonedAndLostNodesTakeNothing) {
   EXPECT_EQ(land(test::task(1000, 1)), "n1");
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::filters_test

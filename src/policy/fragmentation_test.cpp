@@ -4,8 +4,7 @@
 
 #include "sched/test_fleet.h"
 
-namespace tutti {
-namespace {
+namespace tutti::fragmentation_test {
 
 /// One node with the given cpu and what is open on its devices, under a mix.
 class FragmentationTest : public testing::Test {
@@ -98,5 +97,4 @@ TEST_F(FragmentationTest, AfterIsWhatIsMeasuredAfterwards) {
   }
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::fragmentation_test

@@ -9,8 +9,7 @@
 #include "sched/cycle.h"
 #include "sched/test_fleet.h"
 
-namespace tutti {
-namespace {
+namespace tutti::gang_test {
 
 /// Racks of nodes with 8 devices each; rack r of block r / 2.
 class GangTest : public testing::Test {
@@ -400,5 +399,4 @@ TEST_F(GangTest, DevicesOfOneIsland) {
   EXPECT_TRUE(decide().actions.empty());
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::gang_test

@@ -6,8 +6,7 @@
 
 #include "sched/test_fleet.h"
 
-namespace tutti {
-namespace {
+namespace tutti::learned_mix_test {
 
 constexpr std::uint32_t every = 256;
 
@@ -117,5 +116,4 @@ TEST_F(LearnedMixTest, TheRarestOfVeryManyClassesAreLeftOut) {
   EXPECT_FALSE(learned_mix(world_.state, 0, every).has_value()) << "what is left out is no drift";
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::learned_mix_test

@@ -8,8 +8,7 @@
 
 #include "generated/source_dir.h"
 
-namespace tutti {
-namespace {
+namespace tutti::policy_file_test {
 
 std::string refused(std::string_view yaml) {
   const Result<PolicyRecipe> recipe = parse_policy(yaml);
@@ -114,5 +113,4 @@ TEST(PolicyFileTest, TheDocumentationListsEveryScore) {
   }
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::policy_file_test

@@ -7,8 +7,7 @@
 #include "sched/cycle.h"
 #include "sched/test_fleet.h"
 
-namespace tutti {
-namespace {
+namespace tutti::rare_paths_test {
 
 using Names = std::vector<std::string_view>;
 
@@ -225,5 +224,4 @@ TEST_F(RarePathsTest, TheChangeLogIsOutrun) {
   EXPECT_EQ(decide(), Names{"log_outrun"});
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::rare_paths_test

@@ -4,8 +4,7 @@
 
 #include <cmath>
 
-namespace tutti {
-namespace {
+namespace tutti::sigmoid_test {
 
 // Every integer x gives the integer part of the real sigmoid, on the edges of each level too.
 TEST(SigmoidTest, IsTheIntegerPartOfTheRealOne) {
@@ -29,5 +28,4 @@ TEST(SigmoidTest, EndsAtItsFirstAndLastLevel) {
   EXPECT_EQ(levels.of(-1), 49U);
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::sigmoid_test

@@ -10,8 +10,7 @@
 #include "sched/fit.h"
 #include "sched/test_fleet.h"
 
-namespace tutti {
-namespace {
+namespace tutti::usable_test {
 
 TaskShape shape_of(std::int64_t cpu, std::int64_t devices, std::int64_t permille) {
   return test::task(cpu, static_cast<unsigned>(devices), static_cast<unsigned>(permille));
@@ -433,5 +432,4 @@ TEST_F(UsableHostileTest, RatesEverythingAndAgreesWithItself) {
   }
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::usable_test

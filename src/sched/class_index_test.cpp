@@ -4,8 +4,7 @@
 
 #include "base/prng.h"
 
-namespace tutti {
-namespace {
+namespace tutti::class_index_test {
 
 NodeIndex best_by_hand(const std::vector<ClassIndex::Rating>& ratings) {
   NodeIndex best;
@@ -54,5 +53,4 @@ TEST(ClassIndexTest, AgreesWithAScanOfAllNodes) {
   }
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::class_index_test

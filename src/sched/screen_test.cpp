@@ -6,8 +6,7 @@
 #include "sched/fit.h"
 #include "sched/test_fleet.h"
 
-namespace tutti {
-namespace {
+namespace tutti::screen_test {
 
 bool has(const Screen::Mask& mask, unsigned number) {
   return (mask[number / 64] >> number % 64 & 1) != 0;
@@ -78,5 +77,4 @@ TEST(ScreenTest, WhatFitsPasses) {
   EXPECT_LT(passed, fitting * 101 / 100);  // And it is of use.
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::screen_test

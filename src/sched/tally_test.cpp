@@ -7,8 +7,7 @@
 #include "base/prng.h"
 #include "sched/policy.h"
 
-namespace tutti {
-namespace {
+namespace tutti::tally_test {
 
 class Nobody final : public Filter {
  public:
@@ -81,5 +80,4 @@ TEST(TallyTest, TheLeastFollowsEveryChange) {
   }
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::tally_test

@@ -4,8 +4,7 @@
 
 #include "model/test_state.h"
 
-namespace tutti::test {
-namespace {
+namespace tutti::test::checkers_test {
 
 using testing::HasSubstr;
 
@@ -96,5 +95,4 @@ TEST_F(CheckersTest, OnlyGangsOnTheNodeAreExcused) {
   EXPECT_THAT(violation(), HasSubstr("stands apart"));
 }
 
-}  // namespace
-}  // namespace tutti::test
+}  // namespace tutti::test::checkers_test

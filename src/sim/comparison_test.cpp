@@ -7,8 +7,7 @@
 #include "sim/fleet_view.h"
 #include "sim/report_runs.h"
 
-namespace tutti {
-namespace {
+namespace tutti::comparison_test {
 
 using testing::EndsWith;
 using testing::HasSubstr;
@@ -294,5 +293,4 @@ TEST(HeadlineTest, NoGainIsMadeLarger) {
   EXPECT_THAT(headline({with("b", 0), with("a", 0.05)}, {100}), HasSubstr("any of the 2 policies"));
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::comparison_test

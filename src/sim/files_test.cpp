@@ -7,8 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace tutti {
-namespace {
+namespace tutti::files_test {
 
 using testing::HasSubstr;
 
@@ -256,5 +255,4 @@ TEST(FullDiskTest, IsAnErrorAndTheDeviceStays) {
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::files_test

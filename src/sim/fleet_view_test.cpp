@@ -4,8 +4,7 @@
 
 #include "dialect/tutti.h"
 
-namespace tutti {
-namespace {
+namespace tutti::fleet_view_test {
 
 FleetFile fleet(std::string_view yaml) { return parse_fleet(yaml, "fleet", nullptr).value(); }
 
@@ -50,5 +49,4 @@ TEST(FleetViewTest, OneDeviceOfAnotherKindMakesThemAccelerators) {
   EXPECT_EQ(device_word(file), "accelerator");
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::fleet_view_test

@@ -7,8 +7,7 @@
 
 #include "dialect/tutti.h"
 
-namespace tutti {
-namespace {
+namespace tutti::generate_test {
 
 using testing::HasSubstr;
 
@@ -92,5 +91,4 @@ TEST(GenerateTest, WrongPlansAreRefused) {
   EXPECT_EQ(parse_weighted("4xL4:7").value().weight, 7U);
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::generate_test

@@ -5,8 +5,7 @@
 
 #include "dialect/tutti.h"
 
-namespace tutti {
-namespace {
+namespace tutti::never_start_test {
 
 using testing::HasSubstr;
 
@@ -112,5 +111,4 @@ TEST(NeverStartTest, ExplainsOnlyTheFirstFew) {
   EXPECT_THAT(to_text(never), HasSubstr("and 3 more kinds (6 jobs); --json says why"));
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::never_start_test

@@ -5,8 +5,7 @@
 
 #include "dialect/tutti.h"
 
-namespace tutti {
-namespace {
+namespace tutti::replay_test {
 
 const FleetFile one_gpu =
     parse_fleet("nodes: [{name: n, cpu: 8, memory: 8Gi, gpus: 1xT4}]", "one", nullptr).value();
@@ -133,5 +132,4 @@ jobs:
   EXPECT_TRUE(has_lengths(work));
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::replay_test

@@ -8,8 +8,7 @@
 
 #include "format/json.h"
 
-namespace tutti {
-namespace {
+namespace tutti::report_test {
 
 using testing::HasSubstr;
 using testing::Not;
@@ -159,5 +158,4 @@ TEST(ReportTest, ThePageIsThereOrSaysHowToGetIt) {
   EXPECT_EQ(html.find("/*DATA*/"), html.npos);
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::report_test

@@ -10,8 +10,7 @@
 #include "sim/fill.h"
 #include "sim/replay.h"
 
-namespace tutti {
-namespace {
+namespace tutti::same_bits_test {
 
 std::string example(const std::string& file) {
   return std::string(TUTTI_SOURCE_DIR) + "/examples/" + file;
@@ -44,5 +43,4 @@ TEST_F(SameBitsTest, ChaosEndsInOneState) {
   EXPECT_EQ(all, 0x875ec4f25459ea71U);
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::same_bits_test

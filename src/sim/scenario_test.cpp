@@ -4,8 +4,7 @@
 
 #include "sim/scenario_text.h"
 
-namespace tutti {
-namespace {
+namespace tutti::scenario_test {
 
 constexpr std::string_view fleet = "nodes n[0-1]: 8xA100-80G, cpu 64\n";
 
@@ -148,5 +147,4 @@ TEST(ScenarioTest, TheSameTextGivesTheSameState) {
   EXPECT_NE(first.state_hash, run_scenario(parsed(text + "cancel a-1\n")).state_hash);
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::scenario_test

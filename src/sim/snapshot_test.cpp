@@ -8,8 +8,7 @@
 #include "dialect/tutti.h"
 #include "sim/test_dump.h"
 
-namespace tutti {
-namespace {
+namespace tutti::snapshot_test {
 
 SnapshotResult under(const Snapshot& snapshot, std::string_view policy) {
   const PolicyRecipe recipe = policy == present_policy
@@ -221,5 +220,4 @@ TEST(SnapshotTest, AnEmptyClusterIsNoError) {
   EXPECT_EQ(under(dump({}), "pack").gpus_allocated, 0);
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::snapshot_test

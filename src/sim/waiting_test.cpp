@@ -6,8 +6,7 @@
 #include "dialect/tutti.h"
 #include "sim/test_dump.h"
 
-namespace tutti {
-namespace {
+namespace tutti::waiting_test {
 
 using testing::HasSubstr;
 using testing::Not;
@@ -111,5 +110,4 @@ TEST(WaitingTest, NamesTheJobsOfATraceThatNeverStarted) {
                                   "  b0 and 2 more like it: waits\n    1 node  devices in use\n"));
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::waiting_test

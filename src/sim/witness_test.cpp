@@ -6,8 +6,7 @@
 #include "policy/registry.h"
 #include "sched/test_fleet.h"
 
-namespace tutti {
-namespace {
+namespace tutti::witness_test {
 
 class SilentBackend final : public Backend {
  public:
@@ -155,5 +154,4 @@ TEST_F(LearningWitnessTest, AMixIsLearnedFromTheFirstJobAndInPlaceOfOneThatIsGiv
   EXPECT_EQ(seen(RarePath::mix_learned), before + 2);
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::witness_test

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tutti {
-namespace {
+namespace tutti::chain_test {
 
 TEST(ChainTest, HashIsThatOfTheDocumentedText) {
   // printf '%s\n%s\n%s' "$(printf '0%.0s' {1..64})" 1 '{"tag":8}' | sha256sum
@@ -35,5 +34,4 @@ TEST(ChainTest, HashesHave64LowerCaseHexadecimalDigits) {
   EXPECT_FALSE(is_chain_hash(std::string(63, 'a') + "g"));
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::chain_test

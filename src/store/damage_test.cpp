@@ -7,8 +7,7 @@
 #include "base/prng.h"
 #include "store/test_store.h"
 
-namespace tutti {
-namespace {
+namespace tutti::damage_test {
 
 using test::Folder;
 using test::numbered_lines;
@@ -117,5 +116,4 @@ TEST_P(DamageTest, CutOff) {
 INSTANTIATE_TEST_SUITE_P(All, DamageTest, testing::Bool(),
                          [](const auto& closed) { return closed.param ? "Closed" : "Killed"; });
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::damage_test

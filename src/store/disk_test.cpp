@@ -7,8 +7,7 @@
 #include "store/test_disk.h"
 #include "store/test_store.h"
 
-namespace tutti {
-namespace {
+namespace tutti::disk_test {
 
 using test::FaultyDisk;
 using test::Folder;
@@ -206,5 +205,4 @@ TEST(DiskTest, EngineHasAppliedWhatTheDiskTook) {
   }
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::disk_test

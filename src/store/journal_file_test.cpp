@@ -12,8 +12,7 @@
 #include "store/chain.h"
 #include "store/test_store.h"
 
-namespace tutti {
-namespace {
+namespace tutti::journal_file_test {
 
 using test::append_numbered;
 using test::Folder;
@@ -320,5 +319,4 @@ TEST(JournalFileTest, BacksUpFromAnotherThreadWhileItIsWritten) {
   EXPECT_EQ(lines_of(*journal).value(), numbered_lines(1, 300));
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::journal_file_test

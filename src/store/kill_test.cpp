@@ -8,8 +8,7 @@
 #include "base/prng.h"
 #include "store/test_store.h"
 
-namespace tutti {
-namespace {
+namespace tutti::kill_test {
 
 using test::Folder;
 using test::numbered;
@@ -149,5 +148,4 @@ TEST(KillTest, NothingAcknowledgedIsLostWhenAFileMayNotGrow) {
   }
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::kill_test

@@ -7,8 +7,7 @@
 #include "store/head_file.h"
 #include "store/test_store.h"
 
-namespace tutti {
-namespace {
+namespace tutti::lock_file_test {
 
 using test::Folder;
 
@@ -95,5 +94,4 @@ TEST(HeadFileTest, WhatIsNoNoteSaysNothing) {
   }
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::lock_file_test

@@ -14,8 +14,7 @@
 #include "policy/registry.h"
 #include "store/test_store.h"
 
-namespace tutti {
-namespace {
+namespace tutti::restore_test {
 
 using test::Folder;
 using test::time_of;
@@ -119,5 +118,4 @@ TEST(RestoreTest, TimeThatGoesBackIsRefusedWithItsRow) {
   EXPECT_EQ(state.error().what, "its time is 4 us, before the 5 us of the row before it");
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::restore_test

@@ -8,8 +8,7 @@
 #include <fstream>
 #include <string>
 
-namespace tutti {
-namespace {
+namespace tutti::secret_folder_test {
 
 class SecretFolderTest : public testing::Test {
  protected:
@@ -62,5 +61,4 @@ TEST_F(SecretFolderTest, RefusesWhatIsNoFolderOfItsOwn) {
   EXPECT_FALSE(SecretFolder::open("/nowhere/at/all").has_value());
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::secret_folder_test

@@ -6,8 +6,7 @@
 #include "sim/checkers.h"
 #include "tests/contract/backend_contract.h"
 
-namespace tutti::contract {
-namespace {
+namespace tutti::contract::backend_engine {
 
 /// An engine on one world, in steps of a second.
 class EngineRun {
@@ -205,5 +204,4 @@ TEST_P(BackendContract, AnEngineStopsWhatItDoesNotWant) {
   EXPECT_EQ(run.picture(), before);
 }
 
-}  // namespace
-}  // namespace tutti::contract
+}  // namespace tutti::contract::backend_engine

@@ -20,8 +20,7 @@
 #include "model/codec.h"
 #include "policy/registry.h"
 
-namespace tutti {
-namespace {
+namespace tutti::journal_test {
 
 /// Keeps the journal as the lines that a store would write.
 class LineJournal final : public Journal {
@@ -346,5 +345,4 @@ TEST(JournalTest, AReplayFromTextEndsInTheSameState) {
   std::ofstream(golden("hash")) << state.hash() << "\n";
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::journal_test

@@ -17,8 +17,7 @@
 #include "sched/test_fleet.h"
 #include "tests/contract/backend_contract.h"
 
-namespace tutti::contract {
-namespace {
+namespace tutti::contract::local_backend_test {
 
 namespace fs = std::filesystem;
 
@@ -214,5 +213,4 @@ std::unique_ptr<World> make_world() { return std::make_unique<LocalWorld>(); }
 
 INSTANTIATE_TEST_SUITE_P(Local, BackendContract, testing::Values(make_world));
 
-}  // namespace
-}  // namespace tutti::contract
+}  // namespace tutti::contract::local_backend_test

@@ -5,8 +5,7 @@
 #include "sim/scenario_world.h"
 #include "tests/contract/backend_contract.h"
 
-namespace tutti::contract {
-namespace {
+namespace tutti::contract::scenario_backend_test {
 
 constexpr Duration slowly = Duration::seconds(60);
 constexpr Duration long_enough = Duration::seconds(600);
@@ -97,5 +96,4 @@ std::unique_ptr<World> make_world() { return std::make_unique<ScenarioWorldOfBac
 
 INSTANTIATE_TEST_SUITE_P(Scenario, BackendContract, testing::Values(make_world));
 
-}  // namespace
-}  // namespace tutti::contract
+}  // namespace tutti::contract::scenario_backend_test

@@ -3,8 +3,7 @@
 #include "sim/world.h"
 #include "tests/contract/backend_contract.h"
 
-namespace tutti::contract {
-namespace {
+namespace tutti::contract::sim_backend_test {
 
 /// Longer than any launch, signal or report takes, and shorter than a task.
 constexpr Duration long_enough = Duration::seconds(600);
@@ -110,5 +109,4 @@ TEST(SimBackendTest, WhatWasStoppedDoesNotEndOnceMore) {
 
 INSTANTIATE_TEST_SUITE_P(Sim, BackendContract, testing::Values(make_world));
 
-}  // namespace
-}  // namespace tutti::contract
+}  // namespace tutti::contract::sim_backend_test

@@ -11,8 +11,7 @@
 #include "tests/oracle/gang.h"
 #include "tests/oracle/make.h"
 
-namespace tutti::oracle {
-namespace {
+namespace tutti::oracle::oracle_test {
 
 /// A policy that rates nodes by what is there: another one for each seed.
 PolicyRecipe policy_of(std::uint64_t seed) {
@@ -402,5 +401,4 @@ TEST_P(OracleTest, WhatIsSaidToUnblockDoes) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, OracleTest, testing::Range(0U, shards));
 
-}  // namespace
-}  // namespace tutti::oracle
+}  // namespace tutti::oracle::oracle_test

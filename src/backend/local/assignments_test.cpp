@@ -7,8 +7,7 @@
 
 #include <set>
 
-namespace tutti {
-namespace {
+namespace tutti::assignments_test {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -100,5 +99,4 @@ TEST_F(AssignmentsTest, APortIsFreeWhereNobodyListens) {
   EXPECT_FALSE(is_port_free(ntohs(address.sin_port)));
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::assignments_test

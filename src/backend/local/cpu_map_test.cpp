@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tutti {
-namespace {
+namespace tutti::cpu_map_test {
 
 TEST(CpuMapTest, NeighboursStandSideBySide) {
   const auto cpus = find_cpus("pack:2 numa:2 l3:1 core:2 pu:2");
@@ -26,5 +25,4 @@ TEST(CpuMapTest, ThisMachineHasWhatWeMayUse) {
   EXPECT_FALSE(find_cpus("no:such machine").has_value());
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::cpu_map_test

@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tutti {
-namespace {
+namespace tutti::device_environment_test {
 
 using testing::ElementsAre;
 
@@ -54,5 +53,4 @@ TEST(DeviceEnvironmentTest, UuidsAreBetterThanNumbers) {
                           "NVIDIA_VISIBLE_DEVICES=0,2"));
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::device_environment_test

@@ -9,8 +9,7 @@
 #include "backend/local/device_watch.h"
 #include "backend/local/test_tasks.h"
 
-namespace tutti {
-namespace {
+namespace tutti::device_health_test {
 
 using testing::HasSubstr;
 
@@ -137,5 +136,4 @@ TEST_F(DeviceWatchTest, TellsOfErrorsAtOnceAndOfReadingsInTheirTime) {
   EXPECT_EQ(next(quick).health, Health::online);
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::device_health_test

@@ -11,8 +11,7 @@
 #include "backend/local/test_tasks.h"
 #include "model/catalog.h"
 
-namespace tutti {
-namespace {
+namespace tutti::gpus_test {
 
 class GpusTest : public testing::Test {
  protected:
@@ -115,5 +114,4 @@ TEST_F(GpusTest, WithoutADriverThereIsAReason) {
               testing::HasSubstr("does not start: Driver Not Loaded"));
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::gpus_test

@@ -15,8 +15,7 @@
 
 #include "backend/local/test_tasks.h"
 
-namespace tutti {
-namespace {
+namespace tutti::host_test {
 
 using testing::HasSubstr;
 
@@ -108,5 +107,4 @@ TEST_F(CgroupOfOursTest, IsLeftAloneWhereItWasNotGivenToUsOrWeAreInItOurselves) 
   EXPECT_THAT(take().error().what, HasSubstr("version 2"));
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::host_test

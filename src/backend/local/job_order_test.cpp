@@ -10,8 +10,7 @@
 
 #include "dialect/environment.h"
 
-namespace tutti {
-namespace {
+namespace tutti::job_order_test {
 
 using testing::Contains;
 using testing::HasSubstr;
@@ -168,5 +167,4 @@ TEST_F(JobOrdersTest, RefusesWhoAndWhatThisMachineDoesNotKnow) {
   EXPECT_EQ(order(0, {}).error().what, "the job has no command");
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::job_order_test

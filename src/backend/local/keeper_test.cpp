@@ -8,8 +8,7 @@
 
 #include "backend/local/test_tasks.h"
 
-namespace tutti {
-namespace {
+namespace tutti::keeper_test {
 
 using test::attempt;
 using test::nap;
@@ -201,5 +200,4 @@ TEST(KeeperTest, ATaskBeginsSoon) {
   EXPECT_LT(all[all.size() / 2], 1000.0);
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::keeper_test

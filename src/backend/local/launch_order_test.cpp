@@ -4,8 +4,7 @@
 #include "format/json.h"
 #include "format/reader.h"
 
-namespace tutti {
-namespace {
+namespace tutti::launch_order_test {
 
 using test::shell;
 using test::TempFolder;
@@ -123,5 +122,4 @@ TEST(LaunchOrderTest, WhatIsWrongIsSaid) {
             "error: stop.checkpoint_signal: there is no signal 99\n");
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::launch_order_test

@@ -6,8 +6,7 @@
 #include "backend/local/test_tasks.h"
 #include "model/state.h"
 
-namespace tutti {
-namespace {
+namespace tutti::local_backend_test {
 
 using test::attempt;
 using test::shell;
@@ -92,5 +91,4 @@ TEST_F(LocalBackendTest, WhatIsAcknowledgedAndOldIsForgotten) {
   EXPECT_EQ(backend_->observe()[0].exit_code, 3);
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::local_backend_test

@@ -5,8 +5,7 @@
 #include "backend/local/test_tasks.h"
 #include "base/prng.h"
 
-namespace tutti {
-namespace {
+namespace tutti::local_tasks_kill_test {
 
 using test::attempt;
 using test::nap;
@@ -190,5 +189,4 @@ TEST(LocalTasksKillTest, WhoeverHasTheNumberNowIsLeftInPeace) {
   EXPECT_EQ(kill_remains(identity), 0U);
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::local_tasks_kill_test

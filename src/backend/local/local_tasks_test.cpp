@@ -10,8 +10,7 @@
 
 #include "backend/local/test_tasks.h"
 
-namespace tutti {
-namespace {
+namespace tutti::local_tasks_test {
 
 using test::attempt;
 using test::nap;
@@ -287,5 +286,4 @@ TEST(LocalTasksTest, TheTaskHasItsOwnEnvironmentAlone) {
   EXPECT_EQ(std::ranges::count(output, '\n'), 4);
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::local_tasks_test

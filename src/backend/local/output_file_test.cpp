@@ -8,8 +8,7 @@
 #include "backend/local/test_tasks.h"
 #include "base/prng.h"
 
-namespace tutti {
-namespace {
+namespace tutti::output_file_test {
 
 using test::bytes_of;
 using test::TempFolder;
@@ -148,5 +147,4 @@ TEST(OutputFileTest, AFileThatMayNotGrowDropsAndSaysSo) {
           .ends_with("0123\n[tutti: 140 bytes of output are missing here: File too large]\n"));
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::output_file_test

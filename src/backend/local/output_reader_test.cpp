@@ -7,8 +7,7 @@
 #include "backend/local/test_tasks.h"
 #include "base/prng.h"
 
-namespace tutti {
-namespace {
+namespace tutti::output_reader_test {
 
 using test::TempFolder;
 
@@ -122,5 +121,4 @@ TEST(OutputReaderTest, WhatIsNotTheTasksIsNotRead) {
   EXPECT_FALSE(reader.next(10).has_value());
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::output_reader_test

@@ -8,8 +8,7 @@
 #include "backend/local/shield.h"
 #include "backend/local/test_tasks.h"
 
-namespace tutti {
-namespace {
+namespace tutti::rights_test {
 
 using test::attempt;
 using test::bytes_of;
@@ -285,5 +284,4 @@ TEST(RightsTest, ATaskIsBarredFromWhatItsOrderSays) {
   std::filesystem::remove_all(name);
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::rights_test

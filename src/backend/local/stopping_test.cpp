@@ -4,8 +4,7 @@
 
 #include <string>
 
-namespace tutti {
-namespace {
+namespace tutti::stopping_test {
 
 /// What is due within so many milliseconds, one millisecond at a time: "12:15 " for each signal.
 std::string play(Stopping stopping, int milliseconds) {
@@ -44,5 +43,4 @@ TEST(StoppingTest, WithoutACheckpointSignalTermIsFirst) {
   EXPECT_EQ(play(stopping, 2), "0:15 0:9 ");
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::stopping_test

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tutti {
-namespace {
+namespace tutti::task_records_test {
 
 TEST(TaskRecordsTest, AttemptsHaveNames) {
   const AttemptId id{.task = {JobId(18446744073709551614U), 4294967295U}, .attempt = 7};
@@ -38,5 +37,4 @@ TEST(TaskRecordsTest, TextHoldsAllOfIt) {
   EXPECT_FALSE(decode_task_identity("{\"pid\": 0}").has_value());
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::task_records_test

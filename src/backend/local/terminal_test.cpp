@@ -5,8 +5,7 @@
 
 #include "backend/local/test_tasks.h"
 
-namespace tutti {
-namespace {
+namespace tutti::terminal_test {
 
 using test::attempt;
 using test::Server;
@@ -204,5 +203,4 @@ TEST(TerminalTest, AShellAtATerminalCanBeStopped) {
   EXPECT_FALSE(server->view(attempt(1)).has_value());
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::terminal_test

@@ -11,8 +11,7 @@
 #include "model/catalog.h"
 #include "model/state.h"
 
-namespace tutti {
-namespace {
+namespace tutti::this_machine_test {
 
 using testing::Contains;
 using testing::HasSubstr;
@@ -143,5 +142,4 @@ TEST_F(ThisMachineTest, RunningTasksKeepTheirDevices) {
   EXPECT_EQ(now.cards[2].ordinal, 1);
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::this_machine_test
