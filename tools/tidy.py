@@ -64,7 +64,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 CODE = {".h", ".cpp", ".py", ".cmake", ".sh", ".ts", ".css"}
 CODE_NAMES = {"CMakeLists.txt", "dev", "run"}
 BUILT = [r"src/\w+/.*\.cpp", r"apps/tutti/[^/]+\.cpp", r"bench/.*\.cpp", r"fuzz/[^/]+\.cpp",
-         r"tests/(contract|oracle|fake_nvml)/.*\.cpp"]
+         r"tests/(contract|crash|oracle|fake_nvml)/.*\.cpp"]
 LEFT_OUT = ("build/", "web/dist/", "third_party/", ".git/")  # Generated, or not ours.
 
 

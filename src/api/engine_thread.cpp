@@ -20,7 +20,14 @@ constexpr std::size_t batch_events = 4096;
 
 }  // namespace
 
-EngineThread::EngineThread(Ports ports) : ports_(std::move(ports)) {
+EngineThread::EngineThread(Ports ports)
+    : ports_(std::move(ports)),
+      turns_({.engine = ports_.engine,
+              .post = ports_.post,
+              .publish = [this] { publish(); },
+              .take_reports = ports_.take_reports,
+              .keep_reports = ports_.keep_reports,
+              .clock = ports_.clock}) {
   wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   CHECK(wake_ >= 0);
   ports_.engine->follow(&happenings_);
@@ -82,7 +89,7 @@ void EngineThread::run(const std::stop_token& stop) {
   }
 }
 
-std::vector<EngineThread::Letter> EngineThread::next_letters() {
+std::vector<Letter> EngineThread::next_letters() {
   const std::scoped_lock lock(mutex_);
   std::size_t events = 0;
   auto end = inbox_.begin();
@@ -93,65 +100,13 @@ std::vector<EngineThread::Letter> EngineThread::next_letters() {
 }
 
 bool EngineThread::turn(std::vector<Letter> letters) {
-  Engine& engine = *ports_.engine;
-  std::vector<Event> inbox;
-  for (Letter& letter : letters) {
-    if (letter.question) ports_.post(letter.question(engine.state()));
-    if (!letter.together) take_out_refused(letter);
-    if (letter.together && turned_away(letter)) continue;
-    for (Event& event : letter.events) inbox.push_back(std::move(event));
-  }
-  std::vector<Event> reports;
-  if (ports_.take_reports) reports = ports_.take_reports();
-  inbox.insert(inbox.end(), reports.begin(), reports.end());
-  const Instant now = std::max(ports_.clock(), engine.state().now());
-  const auto timer = engine.state().timers().next();
-  if (inbox.empty() && (!timer || *timer > now)) {
-    answer(letters, {});
-    return true;
-  }
-  auto refused = engine.take(inbox, now);
-  if (!refused) return fail_with(refused.error());
-  if (!reports.empty() && ports_.keep_reports) ports_.keep_reports(reports);
-  publish();
-  answer(letters, *refused);
+  const auto taken = turns_.take(std::move(letters));
+  if (!taken) return fail_with(taken.error());
+  if (!*taken) return true;
   const Instant begin = net::EventLoop::now();
-  const auto plan = engine.decide(now);
+  const Result<void> decided = turns_.decide(**taken);
   cycles_.add(net::EventLoop::now() - begin);
-  if (!plan) return fail_with(plan.error());
-  publish();
-  return true;
-}
-
-/// All of a letter or nothing: what State refuses is not even journaled.
-bool EngineThread::turned_away(Letter& letter) {
-  const State& state = ports_.engine->state();
-  for (std::size_t at = 0; at < letter.events.size(); ++at) {
-    auto admitted = state.admissible(letter.events[at], std::span(letter.events).first(at));
-    if (admitted) continue;
-    Answers answers(letter.events.size(), fail(Code::conflict, std::string(refused_with_another)));
-    answers[at] = fail(std::move(admitted).error());
-    letter.events.clear();
-    if (!letter.done) return true;
-    ports_.post([done = std::move(letter.done), answers = std::move(answers)]() mutable {
-      done(std::move(answers));
-    });
-    return true;
-  }
-  return false;
-}
-
-void EngineThread::take_out_refused(Letter& letter) {
-  std::vector<Event> admitted;
-  for (std::size_t at = 0; at < letter.events.size(); ++at) {
-    auto good = ports_.engine->state().admissible(letter.events[at]);
-    if (good) {
-      admitted.push_back(std::move(letter.events[at]));
-    } else {
-      letter.refused_at_once.emplace(at, std::move(good).error());
-    }
-  }
-  letter.events = std::move(admitted);
+  return decided ? true : fail_with(decided.error());
 }
 
 void EngineThread::publish() {
@@ -161,26 +116,6 @@ void EngineThread::publish() {
   ports_.post([publish = ports_.publish, happened = std::move(happened)]() mutable {
     publish(std::move(happened));
   });
-}
-
-void EngineThread::answer(std::vector<Letter>& letters,
-                          const std::vector<Engine::Refused>& refused) {
-  std::size_t first = 0;
-  auto next = refused.begin();
-  for (Letter& letter : letters) {
-    Answers answers(letter.events.size());
-    for (; next != refused.end() && next->event < first + answers.size(); ++next) {
-      answers[next->event - first] = fail(next->why);
-    }
-    first += answers.size();
-    for (auto& [at, why] : letter.refused_at_once) {  // By position, so each finds its place.
-      answers.insert(answers.begin() + static_cast<std::ptrdiff_t>(at), fail(std::move(why)));
-    }
-    if (!letter.done) continue;
-    ports_.post([done = std::move(letter.done), answers = std::move(answers)]() mutable {
-      done(std::move(answers));
-    });
-  }
 }
 
 bool EngineThread::fail_with(const Error& error) {

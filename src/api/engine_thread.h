@@ -1,8 +1,4 @@
-/// The thread that owns the engine: drains what came in, makes it durable as one unit, applies it,
-/// answers, and then decides.
-///
-///   HTTP, on the readers' thread ── send ──► inbox ──► Engine::take ──► done, on the readers'
-///   thread backend's reports ────────────────────────┘         Engine::decide ──► the backend
+/// The thread that owns the engine and takes its turns (engine/turns.h) with what came in.
 ///
 /// While one batch waits for the disk the next one gathers, so that many clients share one wait.
 /// Nothing is shared with other threads but the inbox; what happened goes to them as values.
@@ -19,12 +15,14 @@
 #include "api/metrics.h"
 #include "base/result.h"
 #include "engine/engine.h"
+#include "engine/turns.h"
 
 namespace tutti {
 
 class EngineThread {
  public:
-  using Work = std::move_only_function<void()>;
+  using Work = tutti::Work;
+  using Answers = tutti::Answers;
 
   /// What the thread needs from outside; all of it must outlive the thread.
   struct Ports {
@@ -48,10 +46,6 @@ class EngineThread {
   /// Finishes what was sent.
   ~EngineThread();
 
-  /// What is said of an event that was fine, where one that came with it was not.
-  static constexpr std::string_view refused_with_another = "another one of them was refused";
-  /// What became of each event sent together: an error where it was refused.
-  using Answers = std::vector<Result<void>>;
   using Done = std::move_only_function<void(Answers)>;
   /// The events are durable, or refused, when `done` runs on the readers' thread. Where one of them
   /// is not admissible, all are refused.
@@ -67,26 +61,17 @@ class EngineThread {
   const Histogram& cycles() const { return cycles_; }
 
  private:
-  struct Letter {
-    std::vector<Event> events;
-    Done done;
-    Question question;
-    bool together = true;                          ///< All of its events or none.
-    std::map<std::size_t, Error> refused_at_once;  ///< By position: those taken out of `events`.
-  };
   void put(Letter letter);
   void run(const std::stop_token& stop);
   std::vector<Letter> next_letters();
   void wait() const;
-  bool turned_away(Letter& letter);
-  void take_out_refused(Letter& letter);
   /// One turn; false when the journal failed.
   bool turn(std::vector<Letter> letters);
   void publish();
-  void answer(std::vector<Letter>& letters, const std::vector<Engine::Refused>& refused);
   bool fail_with(const Error& error);
 
   Ports ports_;
+  Turns turns_;
   Happenings happenings_;
   Histogram cycles_;
   int wake_ = -1;  ///< An eventfd: somebody put something into the inbox.

@@ -199,7 +199,7 @@ void JobRoutes::submit(Call call) {
         if (const auto mine = under_way_->extract(name)) calls = std::move(mine.mapped().waiting);
         calls.push_back(std::move(call));
         const auto refused = std::ranges::find_if(answers, [](const Result<void>& each) {
-          return !each && each.error().what != EngineThread::refused_with_another;
+          return !each && each.error().what != Turns::refused_with_another;
         });
         for (Call& each : calls) {
           refused != answers.end() ? each.refuse(refused->error()) : each.send(201, ids);
