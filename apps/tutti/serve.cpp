@@ -15,18 +15,12 @@
 #include <vector>
 
 #include "api/access.h"
-#include "api/attach_routes.h"
 #include "api/engine_thread.h"
 #include "api/event_feed.h"
-#include "api/event_routes.h"
-#include "api/health_routes.h"
-#include "api/job_routes.h"
-#include "api/node_routes.h"
-#include "api/server.h"
+#include "api/routes.h"
 #include "backend/local/host.h"
 #include "backend/local/job_order.h"
 #include "backend/local/local_backend.h"
-#include "backend/local/output_reader.h"
 #include "backend/local/processes.h"
 #include "backend/local/shield.h"
 #include "backend/local/this_machine.h"
@@ -37,7 +31,9 @@
 #include "store/restore.h"
 #include "store/secret_folder.h"
 #include "tutti/client.h"
+#include "tutti/data_folder.h"
 #include "tutti/serve_options.h"
+#include "tutti/task_ports.h"
 #include "tutti/terminal.h"
 
 namespace tutti {
@@ -47,15 +43,6 @@ namespace {
 constexpr Duration grace = Duration::seconds(2);
 
 constexpr Duration between_tidying = Duration::seconds(600);
-
-/// Where the state of a server lies who was not told: XDG, or the system's place for root.
-std::string usual_data() {
-  if (::geteuid() == 0) return "/var/lib/tutti";
-  const char* const state = std::getenv("XDG_STATE_HOME");
-  if (state != nullptr && state[0] == '/') return std::string(state) + "/tutti";
-  const char* const home = std::getenv("HOME");
-  return std::string(home == nullptr ? "" : home) + "/.local/state/tutti";
-}
 
 Instant now() {
   const auto since = std::chrono::system_clock::now().time_since_epoch();
@@ -108,56 +95,11 @@ class Service {
   net::EventLoop loop_;
   std::optional<EventFeed> feed_;
   std::optional<EngineThread> thread_;
-  std::optional<JobRoutes> job_routes_;
-  std::optional<NodeRoutes> node_routes_;
-  std::optional<EventRoutes> event_routes_;
-  std::optional<HealthRoutes> health_routes_;
-  std::optional<AttachRoutes> attach_routes_;
+  std::optional<AllRoutes> routes_;
   std::optional<Server> server_;
   net::Timer tidying_;
   std::optional<Error> failure_;
 };
-
-/// The folder that holds all, closed to others.
-Result<SecretFolder> open_data(const std::string& path) {
-  std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (error) {
-    return fail(Error{Code::io, "cannot make the data folder: " + error.message(), path,
-                      "--data FOLDER names another one"});
-  }
-  return SecretFolder::open(path);
-}
-
-/// The administrator's token; made when the server starts for the first time.
-Result<std::string> admin_token(const SecretFolder& data, const std::string& path) {
-  constexpr std::string_view name = "admin.token";
-  constexpr std::size_t shortest = 32;
-  Result<std::string> known = data.get(name);
-  if (known) {
-    known->erase(known->find_last_not_of(" \n\r\t") + 1);
-    if (known->size() >= shortest) return known;
-    return fail(Error{Code::invalid, "there is no token in it", path + "/admin.token",
-                      "remove it for a new one"});
-  }
-  if (known.error().code != Code::not_found) return known;
-  std::string token = random_token();
-  TRY(data.put(name, token + "\n"));
-  return token;
-}
-
-/// Reads a file that tasks of this user write, if it is his.
-Result<JobRoutes::ReadOutput> open_file_of(const std::string& path, const std::string& user) {
-  const std::optional<uid_t> uid = uid_of(user);
-  if (!uid) return fail(Code::not_found, "this machine has no user \"" + user + "\"");
-  auto reader = std::make_shared<OutputReader>(path, ::geteuid() == 0 ? *uid : ::geteuid());
-  // Whether it may be read is known after the first piece.
-  auto first = std::make_shared<std::string>(TRY(reader->next()));
-  return [reader, first]() -> Result<std::string> {
-    if (!first->empty()) return std::exchange(*first, {});
-    return reader->next();
-  };
-}
 
 /// What there is, or what is to be played instead.
 Result<ThisMachine> look_at_machine(const ServeOptions& options, const Catalog& catalog) {
@@ -178,23 +120,6 @@ void complain_of_card(const std::string& card, const DeviceWatch::Change& change
   fmt::print(stderr, "card {} ({}) is {}{}\n", change.ordinal, card, to_text(change.health),
              reason);
 }
-
-/// The terminal of a task, for whoever sits at it.
-class ViewPort final : public TerminalPort {
- public:
-  explicit ViewPort(TerminalView view) : view_(std::move(view)) {}
-  int fd() const override { return view_.fd(); }
-  std::optional<std::string> output() override { return view_.output(); }
-  std::size_t input(std::string_view bytes) override { return view_.input(bytes); }
-  void end_input() override { view_.end_input(); }
-  void resize(std::uint16_t rows, std::uint16_t columns) override {
-    view_.resize({.rows = rows, .columns = columns});
-  }
-  void signal(int number) override { view_.signal(number); }
-
- private:
-  TerminalView view_;
-};
 
 Result<void> Service::open() {
   const SecretFolder data = TRY(open_data(data_));
@@ -351,49 +276,24 @@ void Service::tidy_up() {
 }
 
 void Service::declare_routes() {
-  server_.emplace(loop_, *access_);
-  JobRoutes::Ports ports;
-  ports.loop = &loop_;
-  ports.engine = &*thread_;
-  ports.jobs = &jobs_;
-  ports.requests = &requests_;
-  ports.catalog = &catalog_;
-  ports.factory = &*factory_;
-  ports.keep_environment = [this](std::string_view name, std::string_view variables) {
+  server_.emplace(loop_, [this](const net::Request& request) { return access_->who(request); });
+  AllRoutes::Ports ports;
+  ports.jobs.loop = &loop_;
+  ports.jobs.engine = &*thread_;
+  ports.jobs.jobs = &jobs_;
+  ports.jobs.requests = &requests_;
+  ports.jobs.catalog = &catalog_;
+  ports.jobs.factory = &*factory_;
+  ports.jobs.keep_environment = [this](std::string_view name, std::string_view variables) {
     return secrets_->put(name, variables);
   };
-  ports.open_output = [this](const TaskId& task, std::uint32_t attempt) {
-    auto reader = std::make_shared<OutputReader>(tasks_->folder_of({task, attempt}) + "/" +
-                                                 TaskFolder::output_name);
-    return [reader] { return reader->next(); };
-  };
-  ports.open_file = open_file_of;
-  if (::geteuid() != 0) ports.only_user = user_name(::geteuid());
-  job_routes_.emplace(std::move(ports));
-  job_routes_->declare(server_->router());
-  node_routes_.emplace(*thread_);
-  node_routes_->declare(server_->router());
-  event_routes_.emplace(*feed_, jobs_);
-  event_routes_->declare(server_->router());
-  health_routes_.emplace(HealthRoutes::Ports{.loop = &loop_,
-                                             .engine = &*thread_,
-                                             .journal = &*measured_,
-                                             .jobs = &jobs_,
-                                             .feed = &*feed_,
-                                             .server = &*server_,
-                                             .version = std::string(version()),
-                                             .commit = std::string(commit())});
-  health_routes_->declare();
-  AttachRoutes::Ports attach;
-  attach.loop = &loop_;
-  attach.engine = &*thread_;
-  attach.jobs = &jobs_;
-  attach.open_terminal = [this](const TaskId& task,
-                                std::uint32_t attempt) -> Result<std::unique_ptr<TerminalPort>> {
-    return std::make_unique<ViewPort>(TRY(tasks_->view({task, attempt})));
-  };
-  attach_routes_.emplace(std::move(attach));
-  attach_routes_->declare(server_->router());
+  if (::geteuid() != 0) ports.jobs.only_user = user_name(::geteuid());
+  lend_tasks(*tasks_, ports);
+  ports.feed = &*feed_;
+  ports.journal = &*measured_;
+  ports.version = std::string(version());
+  ports.commit = std::string(commit());
+  routes_.emplace(*server_, ports);
 }
 
 /// Who has the port, where the system lets us see it.
@@ -476,7 +376,7 @@ Result<int> Service::run_until(const sigset_t& ends) {
     if (::read(signals, &info, sizeof info) <= 0) return;
     if (info.ssi_signo == SIGHUP) return reload();
     notify_service("STOPPING=1");
-    attach_routes_->stop();
+    routes_->stop();
     server_->http().stop(grace, [this] { loop_.stop(); });
   }));
   watch.want(true, false);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "api/attach_frame.h"
+#include "api/job_access.h"
 #include "api/query.h"
 #include "dialect/workload.h"
 #include "format/json.h"
@@ -210,15 +211,8 @@ void AttachRoutes::declare(Router& router) {
 }
 
 void AttachRoutes::attach(Call call) {
-  const auto id = natural(call.parts[0]);
-  const JobRow* const row = id ? ports_.jobs->find(JobId(*id)) : nullptr;
-  if (row == nullptr) {
-    return call.refuse({Code::not_found, "no job " + call.parts[0], {}, "tutti jobs lists them"});
-  }
-  if (!call.may_touch(row->spec->user)) {
-    return call.refuse(
-        {Code::denied, "job " + call.parts[0] + " belongs to " + row->spec->user, {}, {}});
-  }
+  const JobRow* const row = job_for(call, *ports_.jobs, Deed::attend);
+  if (row == nullptr) return;
   const auto ordinal = natural<std::uint32_t>(call.parts[1]);
   if (!ordinal || *ordinal >= row->tasks.size()) {
     return call.refuse(

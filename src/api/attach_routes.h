@@ -37,14 +37,15 @@ class TerminalPort {
 
 class AttachRoutes {
  public:
+  /// Of an attempt that runs.
+  using OpenTerminal = std::function<Result<std::unique_ptr<TerminalPort>>(const TaskId& task,
+                                                                           std::uint32_t attempt)>;
   /// All of it must outlive the routes.
   struct Ports {
     net::EventLoop* loop = nullptr;
     EngineThread* engine = nullptr;
     const JobTable* jobs = nullptr;
-    /// Of an attempt that runs.
-    std::function<Result<std::unique_ptr<TerminalPort>>(const TaskId& task, std::uint32_t attempt)>
-        open_terminal;
+    OpenTerminal open_terminal;
   };
 
   explicit AttachRoutes(Ports ports);

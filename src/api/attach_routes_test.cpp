@@ -60,7 +60,7 @@ class AttachRoutesTest : public test::RoutesTest {
   static constexpr const char* target = "/api/v1/jobs/1/tasks/0:attach";
 
   void sit_down() {
-    call_ = http_.upgrade({.url = url_.with_target(target)}, attach_protocol,
+    call_ = http_.upgrade({.url = tcp_.with_target(target)}, attach_protocol,
                           [this](Result<net::Duplex> got) {
                             ASSERT_TRUE(got.has_value()) << got.error().text();
                             duplex_ = *std::move(got);
@@ -154,7 +154,7 @@ TEST_F(AttachRoutesTest, ASignalBeforeItBeginsCancelsIt) {
 TEST_F(AttachRoutesTest, AServerThatEndsCancelsNothing) {
   ASSERT_EQ(submit(R"(, "attended": "pipes")").status, 201);
   sit_down();
-  attach_routes_->stop();
+  routes_->stop();
   EXPECT_TRUE(until([&] { return got_ == "gone"; })) << got_;
   EXPECT_FALSE(jobs_.find(JobId(1))->cancelled);
 }

@@ -73,9 +73,9 @@ TEST_F(HealthRoutesTest, ItIsNotReadyWhileTheEngineHangs) {
 }
 
 TEST_F(HealthRoutesTest, MetricsCountWhatThereIs) {
-  send({NodeReported{test::node("n0")}, NodeReported{test::node("n1")}});
-  send({NodeCordoned{"n1", true}, DeviceHealthChanged{"n1", 0, Health::failed}});
-  send({JobSubmitted{JobId(1), test::job(test::task(1000, 3))},
+  take({NodeReported{test::node("n0")}, NodeReported{test::node("n1")}});
+  take({NodeCordoned{"n1", true}, DeviceHealthChanged{"n1", 0, Health::failed}});
+  take({JobSubmitted{JobId(1), test::job(test::task(1000, 3))},
         JobSubmitted{JobId(2), test::job(test::task(1000, 64))}});
   ask(tcp_, "/metrics");
   const net::Response answer = ask(local_, "/metrics");

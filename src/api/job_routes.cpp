@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
+#include "api/job_access.h"
 #include "api/job_page.h"
 #include "api/json_text.h"
-#include "api/query.h"
 #include "format/json.h"
 #include "sched/explain.h"
 #include "sched/held_back.h"
@@ -63,15 +63,6 @@ void JobRoutes::declare(Router& router) {
   });
 }
 
-const JobRow* JobRoutes::job_of(Call& call) const {
-  const auto id = natural(call.parts[0]);
-  const JobRow* const row = id ? ports_.jobs->find(JobId(*id)) : nullptr;
-  if (row == nullptr) {
-    call.refuse({Code::not_found, "no job " + call.parts[0], {}, "tutti jobs lists them"});
-  }
-  return row;
-}
-
 void JobRoutes::list(Call call) const {
   const Result<JobPage> page = JobPage::of(call.request);
   if (!page) return call.refuse(page.error());
@@ -79,7 +70,7 @@ void JobRoutes::list(Call call) const {
 }
 
 void JobRoutes::show(Call call) const {
-  const JobRow* const row = job_of(call);
+  const JobRow* const row = job_for(call, *ports_.jobs, Deed::see);
   if (row == nullptr) return;
   JobFields fields = all_job_fields();
   if (const auto names = call.request.query_value("fields")) {
@@ -107,12 +98,8 @@ bool JobRoutes::unseen(Call& call, const JobRow& row) const {
 }
 
 void JobRoutes::change(Call call, const std::function<Event(JobId)>& event) {
-  const JobRow* const row = job_of(call);
+  const JobRow* const row = job_for(call, *ports_.jobs, Deed::change);
   if (row == nullptr) return;
-  if (!call.may_touch(row->spec->user)) {
-    return call.refuse(
-        {Code::denied, "job " + call.parts[0] + " belongs to " + row->spec->user, {}, {}});
-  }
   if (unseen(call, *row)) return;
   if (ended(row->state)) {
     return call.refuse({Code::conflict,
@@ -131,7 +118,7 @@ void JobRoutes::change(Call call, const std::function<Event(JobId)>& event) {
 }
 
 void JobRoutes::explain(Call call) {
-  const JobRow* const row = job_of(call);
+  const JobRow* const row = job_for(call, *ports_.jobs, Deed::see);
   if (row == nullptr) return;
   const auto answer = [](Call to, const JobRow& job, const std::string& text) {
     std::string out;

@@ -67,8 +67,6 @@ class JobRoutes {
   };
   Passed pass_on(Reading& reading) const;
 
-  /// The job that a call names; answers the call where there is none.
-  const JobRow* job_of(Call& call) const;
   /// True where the call needs nothing more: it came before, or comes twice at this moment.
   bool answered_before(Call& call, const RequestKey& key);
   void batch(Call call);

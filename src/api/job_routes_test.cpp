@@ -176,7 +176,7 @@ TEST_F(JobRoutesTest, OfTwoChangesAtOnceOneIsRefused) {
   std::vector<net::Call> calls;
   for (const char* verb : {"hold", "cancel"}) {
     calls.push_back(client.send({.method = "POST",
-                                 .url = url_.with_target(std::string("/api/v1/jobs/2:") + verb),
+                                 .url = tcp_.with_target(std::string("/api/v1/jobs/2:") + verb),
                                  .headers = {{"If-Match", etag}}},
                                 [&](const Result<net::Response>& response) {
                                   got.push_back(response ? response->status : 0);
@@ -217,7 +217,7 @@ TEST_F(JobRoutesTest, ARequestThatComesTwiceAtOnceMakesOneJob) {
   for (int at = 0; at < 5; ++at) {
     calls.push_back(
         client.send({.method = "POST",
-                     .url = url_.with_target("/api/v1/jobs"),
+                     .url = tcp_.with_target("/api/v1/jobs"),
                      .headers = {{"Idempotency-Key", "k"}, {"Content-Type", "application/json"}},
                      .body = R"({"job": {"name": "j", "command": ["true"]}})"},
                     [&](const Result<net::Response>& response) {
@@ -286,7 +286,7 @@ TEST_F(JobRoutesTest, TheSameBatchTwiceAtOnceIsDoneOnce) {
   std::vector<net::Call> calls;
   for (int at = 0; at < 2; ++at) {
     calls.push_back(client.send({.method = "POST",
-                                 .url = url_.with_target("/api/v1/jobs:batch"),
+                                 .url = tcp_.with_target("/api/v1/jobs:batch"),
                                  .headers = {{"Idempotency-Key", "k"}},
                                  .body = body},
                                 [&](const Result<net::Response>& response) {

@@ -6,8 +6,8 @@
 
 namespace tutti {
 
-Server::Server(net::EventLoop& loop, Access access)
-    : access_(std::move(access)), http_(loop, {}, [this](net::Request request, net::Answer given) {
+Server::Server(net::EventLoop& loop, Identify who)
+    : who_(std::move(who)), http_(loop, {}, [this](net::Request request, net::Answer given) {
         answer(std::move(request), std::move(given));
       }) {}
 
@@ -19,7 +19,7 @@ void Server::answer(net::Request request, net::Answer given) {
             .meter = &meter_,
             .began = net::EventLoop::now()};
   if (open_.contains(call.request.path)) return router_.route(std::move(call));
-  Result<User> user = access_.who(call.request);
+  Result<User> user = who_(call.request);
   if (!user) {
     return call.send(
         {.status = 401,

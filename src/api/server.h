@@ -1,6 +1,7 @@
 /// The HTTP side of a server: who asks, which function answers, and where it listens.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
 #include <utility>
@@ -15,7 +16,10 @@ namespace tutti {
 
 class Server {
  public:
-  Server(net::EventLoop& loop, Access access);
+  /// Who sent a request, if he is known.
+  using Identify = std::function<Result<User>(const net::Request&)>;
+
+  Server(net::EventLoop& loop, Identify who);
 
   Router& router() { return router_; }
   net::HttpServer& http() { return http_; }
@@ -29,7 +33,7 @@ class Server {
  private:
   void answer(net::Request request, net::Answer answer);
 
-  Access access_;
+  Identify who_;
   Router router_;
   std::set<std::string> open_;
   HttpMeter meter_;

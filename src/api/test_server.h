@@ -1,19 +1,19 @@
-/// A whole server in one thread and its engine's, for tests: all routes, and no backend.
+/// A whole server in one thread and its engine's, for tests: all routes, and a backend that is
+/// deaf.
 #pragma once
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "api/attach_routes.h"
-#include "api/event_routes.h"
-#include "api/health_routes.h"
-#include "api/job_routes.h"
-#include "api/node_routes.h"
+#include "api/routes.h"
+#include "model/catalog.h"
 #include "net/http_client.h"
 #include "net/test_net.h"
 #include "sched/test_fleet.h"
@@ -22,57 +22,51 @@ namespace tutti::test {
 
 class ServerTest : public testing::Test {
  protected:
-  struct NoBackend final : Backend {
+  class SilentBackend final : public Backend {
+   public:
     void execute(const Action&, const State&) override {}
     std::vector<Observed> observe() override { return {}; }
   };
 
-  ServerTest() {
+  ServerTest()
+      : ServerTest([access = Access("token", ::geteuid())](const net::Request& request) {
+          return access.who(request);
+        }) {}
+
+  explicit ServerTest(Server::Identify who) : server_(loop_, std::move(who)) {
     EngineThread::Ports ports;
     ports.engine = &engine_;
     ports.post = [this](EngineThread::Work work) { loop_.post(std::move(work)); };
     ports.publish = [this](const std::vector<Happening>& happened) {
-      for (const Happening& each : happened) feed_.apply(each);
+      for (const Happening& each : happened) {
+        feed_.apply(each);
+        requests_.apply(each);
+      }
     };
-    ports.clock = [] { return Instant{1}; };
+    ports.clock = [this] { return Instant{now_ += 1000}; };
     ports.failed = [](const Error& error) { ADD_FAILURE() << error.text(); };
     thread_.emplace(std::move(ports));
-    job_routes_.emplace(JobRoutes::Ports{
-        .loop = &loop_, .engine = &*thread_, .jobs = &jobs_, .requests = &requests_});
-    job_routes_->declare(server_.router());
-    node_routes_.emplace(*thread_);
-    node_routes_->declare(server_.router());
-    attach_routes_.emplace(AttachRoutes::Ports{
-        .loop = &loop_, .engine = &*thread_, .jobs = &jobs_, .open_terminal = {}});
-    attach_routes_->declare(server_.router());
-    event_routes_.emplace(feed_, jobs_);
-    event_routes_->declare(server_.router());
-    health_routes_.emplace(HealthRoutes::Ports{.loop = &loop_,
-                                               .engine = &*thread_,
-                                               .journal = &measured_,
-                                               .jobs = &jobs_,
-                                               .feed = &feed_,
-                                               .server = &server_,
-                                               .version = "1.2",
-                                               .commit = "abc",
-                                               .patience = Duration::milliseconds(50)});
-    health_routes_->declare();
+    routes_.emplace(server_, ports_of_routes());
     tcp_ = server_.http().listen({.address = "127.0.0.1:0"}).value();
     local_ = server_.http().listen({.address = "unix:" + folder_ / "s"}).value();
   }
 
-  net::Response ask(const net::Url& url, const std::string& target) {
+  net::Response send(net::ClientRequest request) {
     std::optional<Result<net::Response>> got;
     net::HttpClient client(loop_);
-    const net::Call call = client.send({.url = url.with_target(target)}, [&](auto response) {
+    const net::Call call = client.send(std::move(request), [&](Result<net::Response> response) {
       got = std::move(response);
       loop_.stop();
     });
     loop_.run();
-    return got->value();
+    EXPECT_TRUE(got->has_value()) << got->error().text();
+    return *got ? **got : net::Response{};
+  }
+  net::Response ask(const net::Url& url, const std::string& target) {
+    return send({.url = url.with_target(target)});
   }
   /// The events are durable.
-  void send(std::vector<Event> events) {
+  void take(std::vector<Event> events) {
     thread_->send(std::move(events), [this](const EngineThread::Answers& answers) {
       for (const auto& each : answers) EXPECT_TRUE(each.has_value()) << each.error().text();
       loop_.stop();
@@ -83,22 +77,56 @@ class ServerTest : public testing::Test {
   net::test::Folder folder_;
   NullJournal journal_;
   MeasuredJournal measured_{journal_};
-  NoBackend backend_;
+  SilentBackend backend_;
   RecipeFactory factory_{{.name = "pack", .scores = {{.name = "pack"}}}};
   Engine engine_{measured_, backend_, factory_};
+  Catalog catalog_ = Catalog::builtin().value();
   net::EventLoop loop_;
   JobTable jobs_;
   RequestKeys requests_;
   EventFeed feed_{loop_, jobs_, 0};
+  std::int64_t now_ = 0;                     ///< Of the engine's thread.
+  std::map<std::string, std::string> kept_;  ///< Variables of jobs.
+  /// Of the next one who sits at a task that runs.
+  Result<std::unique_ptr<TerminalPort>> terminal_ = fail(Code::not_found, "there is no terminal");
   std::optional<EngineThread> thread_;
-  std::optional<JobRoutes> job_routes_;
-  std::optional<NodeRoutes> node_routes_;
-  std::optional<AttachRoutes> attach_routes_;
-  std::optional<EventRoutes> event_routes_;
-  std::optional<HealthRoutes> health_routes_;
-  Server server_{loop_, Access("token", ::geteuid())};
+  std::optional<AllRoutes> routes_;
+  Server server_;
   net::Url tcp_;
   net::Url local_;
+
+ private:
+  AllRoutes::Ports ports_of_routes() {
+    AllRoutes::Ports ports{.jobs = {.loop = &loop_,
+                                    .engine = &*thread_,
+                                    .jobs = &jobs_,
+                                    .requests = &requests_,
+                                    .catalog = &catalog_,
+                                    .factory = &factory_},
+                           .feed = &feed_,
+                           .journal = &measured_,
+                           .version = "1.2",
+                           .commit = "abc",
+                           .patience = Duration::milliseconds(50)};
+    ports.jobs.keep_environment = [this](std::string_view name, std::string_view variables) {
+      kept_[std::string(name)] = variables;
+      return Result<void>();
+    };
+    ports.jobs.open_output = [](const TaskId&, std::uint32_t) {
+      return [left = 1]() mutable { return Result<std::string>(left-- > 0 ? "secret\n" : ""); };
+    };
+    ports.jobs.open_file = [](const std::string& path,
+                              const std::string& user) -> Result<JobRoutes::ReadOutput> {
+      if (user != "ana") return fail(Code::denied, "that is another one's file", path);
+      return [left = 1, path]() mutable {
+        return Result<std::string>(left-- > 0 ? "all of " + path : "");
+      };
+    };
+    ports.open_terminal = [this](const TaskId&, std::uint32_t) {
+      return std::exchange(terminal_, fail(Code::not_found, "there is no terminal"));
+    };
+    return ports;
+  }
 };
 
 }  // namespace tutti::test

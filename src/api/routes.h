@@ -1,0 +1,43 @@
+/// All that the API answers: the one list of its routes, for the server and for tests of it.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "api/attach_routes.h"
+#include "api/event_routes.h"
+#include "api/health_routes.h"
+#include "api/job_routes.h"
+#include "api/node_routes.h"
+#include "api/server.h"
+
+namespace tutti {
+
+class AllRoutes {
+ public:
+  /// All of it must outlive the routes.
+  struct Ports {
+    JobRoutes::Ports jobs;  ///< Others use its loop, engine and table of jobs, too.
+    AttachRoutes::OpenTerminal open_terminal;
+    EventFeed* feed = nullptr;
+    const MeasuredJournal* journal = nullptr;
+    std::string version;
+    std::string commit;
+    Duration patience = Duration::seconds(5);  ///< With the engine; then it is not ready.
+  };
+
+  /// The server answers them from now on.
+  AllRoutes(Server& server, const Ports& ports);
+
+  /// The server ends: whoever sits at a task is let go, and no job is cancelled for it.
+  void stop() { attach_.stop(); }
+
+ private:
+  JobRoutes jobs_;
+  AttachRoutes attach_;
+  NodeRoutes nodes_;
+  EventRoutes events_;
+  HealthRoutes health_;
+};
+
+}  // namespace tutti
