@@ -38,4 +38,8 @@ Result<Workload> parse_workload(std::string_view yaml, std::string name, const C
 Result<Workload> parse_workload(const Value& document, std::string name, const Catalog* catalog,
                                 TaskLabels labels = TaskLabels::selected);
 
+/// What a queue of that path may use: `limit`, `guarantee` and `weight`, as entries of `queues` in
+/// a fleet's file have them.
+Result<QueueSpec> parse_queue(const Value& document, std::string path);
+
 }  // namespace tutti

@@ -10,6 +10,7 @@
 
 #include "base/limits.h"
 #include "dialect/names.h"
+#include "dialect/tutti.h"
 #include "dialect/tutti_fleet.h"
 #include "dialect/tutti_read.h"
 #include "format/text.h"
@@ -302,6 +303,22 @@ std::set<std::string_view> resources_of(std::span<const NodeSpec> nodes) {
 
 Result<void> check_quotas(const Value& document, const std::set<std::string_view>& resources) {
   return check_queues(document, "", resources);
+}
+
+Result<QueueSpec> parse_queue(const Value& document, std::string path) {
+  const bool plain = std::ranges::all_of(path, [](char c) { return c > ' ' && c != 0x7f; });
+  const bool whole = !path.starts_with('/') && !path.ends_with('/') && !path.contains("//");
+  if (path.empty() || path.size() > limits::name_length || !plain || !whole) {
+    return fail(Code::invalid, quote(path) + " is no name of a queue",
+                "a queue is called by its path: research/vision");
+  }
+  return decode(document, "queue", [&](Reader& reader) -> Result<QueueSpec> {
+    QueueSpec queue{.name = path, .limit = {}, .guarantee = {}};
+    queue.weight = TRY(read_weight(reader));
+    queue.limit = TRY(read_quota(reader, "limit"));
+    queue.guarantee = TRY(read_quota(reader, "guarantee"));
+    return queue;
+  });
 }
 
 Result<std::vector<QueueSpec>> read_queues(Reader& reader) {

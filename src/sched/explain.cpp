@@ -201,7 +201,8 @@ std::string devices_text(const Fleet& fleet) {
 }
 
 /// Of many facts of one kind only the first few are shown.
-void append_facts(std::string& out, const State& state, const std::vector<Unblock>& facts) {
+void append_facts(std::string& out, const State& state, const std::vector<Unblock>& facts,
+                  const MayName& may_name) {
   constexpr std::size_t most = 8;
   if (!facts.empty()) out += "  it would start if";
   if (facts.size() > 1) out += " all of these hold";
@@ -209,7 +210,7 @@ void append_facts(std::string& out, const State& state, const std::vector<Unbloc
   std::map<Unblock::Kind, std::size_t> shown;
   for (std::size_t at = 0; at < facts.size(); ++at) {
     const std::size_t alike = ++shown[facts[at].kind];
-    if (alike <= most) out += "    " + to_text(state, facts[at]) + "\n";
+    if (alike <= most) out += "    " + to_text(state, facts[at], may_name) + "\n";
     const bool last = at + 1 == facts.size() || facts[at + 1].kind != facts[at].kind;
     if (last && alike > most) {
       out += "    and " + std::to_string(alike - most) + " more like these\n";
@@ -288,7 +289,7 @@ std::string to_text(const State& state, const Explanation& explanation, const Re
   return {};
 }
 
-std::string to_text(const State& state, const Explanation& explanation) {
+std::string to_text(const State& state, const Explanation& explanation, const MayName& may_name) {
   const bool more = explanation.running > 0;
   const bool never = explanation.outcome == Outcome::never;
   std::string out =
@@ -334,7 +335,7 @@ std::string to_text(const State& state, const Explanation& explanation) {
   }
   if (nodes_matter && nobody_has(state, explanation))
     out += "  " + devices_text(state.fleet()) + "\n";
-  append_facts(out, state, explanation.unblock);
+  append_facts(out, state, explanation.unblock, may_name);
   if (explanation.facts_limit) {
     out += "    and perhaps more, or not all of these: the search stopped at its limit\n";
   }

@@ -54,6 +54,7 @@ Explanation explain(const State& state, const PolicyFactory& factory, GangIndex 
 std::string to_text(const State& state, const Explanation& explanation, const Reject& reject);
 
 /// Several lines: what it waits for, how many nodes reject it why, the nearest miss.
-std::string to_text(const State& state, const Explanation& explanation);
+std::string to_text(const State& state, const Explanation& explanation,
+                    const MayName& may_name = {});
 
 }  // namespace tutti

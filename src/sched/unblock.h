@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -53,7 +54,10 @@ struct Unblocking {
 /// REQUIRES: the gang waits.
 Unblocking unblock(const State& state, const PolicyFactory& factory, GangIndex gang);
 
+/// May this job be named to whoever reads? Empty: every job may.
+using MayName = std::function<bool(const JobSpec&)>;
+
 /// "task train/0 on gpu-3 ends (2 devices)": one fact, in words.
-std::string to_text(const State& state, const Unblock& fact);
+std::string to_text(const State& state, const Unblock& fact, const MayName& may_name = {});
 
 }  // namespace tutti

@@ -46,16 +46,20 @@ bool any_holds(const State& state, const Job& job) {
 
 }  // namespace
 
-std::string to_text(const State& state, const Unblock& fact) {
+std::string to_text(const State& state, const Unblock& fact, const MayName& may_name) {
+  const auto named = [&](JobId job) {
+    return !may_name || may_name(*state.jobs()[state.find(job)].spec);
+  };
   const std::string node = fact.node.valid() ? state.fleet().node(fact.node).name : std::string();
   switch (fact.kind) {
     case Unblock::Kind::raise_limit:
       return "queue " + state.queue(fact.queue).spec.name + " may use " +
              amount_text(fact.amount.name, fact.amount.amount);
     case Unblock::Kind::task_ends:
-      return "task " + state.jobs()[state.find(fact.task.job)].spec->name + "/" +
-             std::to_string(fact.task.ordinal) + " on " + node + " ends" +
-             text_of(state, state.tasks()[state.find(fact.task)]);
+      return (named(fact.task.job) ? "task " + state.jobs()[state.find(fact.task.job)].spec->name +
+                                         "/" + std::to_string(fact.task.ordinal)
+                                   : "a task of another queue") +
+             " on " + node + " ends" + text_of(state, state.tasks()[state.find(fact.task)]);
     case Unblock::Kind::uncordon:
       return node + " is uncordoned";
     case Unblock::Kind::node_returns:
@@ -77,8 +81,8 @@ std::string to_text(const State& state, const Unblock& fact) {
              " with " + text_of(fact.spec);
     case Unblock::Kind::steps_aside: {
       const Job& job = state.jobs()[state.find(fact.job)];
-      return "job " + job.spec->name + ", which comes first, " +
-             (any_holds(state, job) ? "is cancelled" : "no longer waits");
+      return (named(fact.job) ? "job " + job.spec->name : "a job of another queue") +
+             ", which comes first, " + (any_holds(state, job) ? "is cancelled" : "no longer waits");
     }
   }
   return {};
