@@ -84,6 +84,7 @@ void JobTable::submitted(const Happening& happening, const JobSubmitted& event) 
   row.id = event.id;
   row.spec = event.spec;
   row.submitted = happening.at;
+  ++live_[event.spec->user];
   row.held = event.spec->held;
   row.state = row.held ? JobState::held : JobState::pending;
   row.tasks.resize(tasks_of(*event.spec));
@@ -138,6 +139,8 @@ void JobTable::settle(JobRow& row, Instant at) {
 
 void JobTable::finish(JobRow& row, Instant at) {
   row.finished = at;
+  const auto live = live_.find(row.spec->user);
+  if (--live->second == 0) live_.erase(live);
   row.reason.clear();
   const auto failed = std::ranges::find(row.tasks, TaskPhase::failed, &TaskRow::phase);
   if (failed != row.tasks.end() && !row.cancelled) {

@@ -7,6 +7,7 @@
 #include <array>
 #include <bitset>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -74,6 +75,11 @@ class JobTable {
   std::size_t count(JobState state) const {
     return by_state_[static_cast<std::size_t>(state)].size();
   }
+  /// Jobs of this user that are not over.
+  std::uint64_t live_of(std::string_view user) const {
+    const auto at = live_.find(user);
+    return at == live_.end() ? 0 : at->second;
+  }
   bool knows_node(std::string_view name) const { return known_nodes_.contains(name); }
   const std::string& node(NodeIndex index) const { return nodes_[index.value()]; }
 
@@ -91,6 +97,7 @@ class JobTable {
   std::map<std::uint64_t, JobRow> rows_;
   std::uint64_t next_ = 1;
   std::array<std::set<std::uint64_t>, job_states> by_state_;
+  std::map<std::string, std::uint64_t, std::less<>> live_;  ///< Jobs by user, none of them over.
   std::vector<std::string> nodes_;  ///< In the order of their first reports, as in Fleet.
   std::set<std::string, std::less<>> known_nodes_;
 };
