@@ -108,6 +108,17 @@ Result<std::string> Client::post(const std::string& target, std::string body,
   return ask(std::move(request));
 }
 
+Result<std::string> Client::put(const std::string& target, std::string body) const {
+  net::ClientRequest request = request_for("PUT", target);
+  request.headers.add("Content-Type", "application/json");
+  request.body = std::move(body);
+  return ask(std::move(request));
+}
+
+Result<std::string> Client::remove(const std::string& target) const {
+  return ask(request_for("DELETE", target));
+}
+
 Result<std::string> Client::post_once(const std::string& target, const std::string& body,
                                       std::string_view type) const {
   const std::string key = random_token();

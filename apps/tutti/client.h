@@ -32,6 +32,8 @@ class Client {
   Result<std::string> get(const std::string& target) const;
   Result<std::string> post(const std::string& target, std::string body = {},
                            std::string_view type = "application/json") const;
+  Result<std::string> put(const std::string& target, std::string body) const;
+  Result<std::string> remove(const std::string& target) const;
   /// The same for what must not be done twice: sent again, where an answer was lost, with a key
   /// that tells the server so.
   Result<std::string> post_once(const std::string& target, const std::string& body,

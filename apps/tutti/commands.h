@@ -25,6 +25,9 @@ void declare_submit(CLI::App& app, Run& run);
 void declare_run(CLI::App& app, Run& run);
 void declare_jobs(CLI::App& app, Run& run);
 void declare_events(CLI::App& app, Run& run);
+void declare_queues(CLI::App& app, Run& run);
+void declare_token(CLI::App& app, Run& run);
+void declare_audit(CLI::App& app, Run& run);
 /// Describes the commands that `app` has when it runs.
 void declare_completion(CLI::App& app, Run& run);
 

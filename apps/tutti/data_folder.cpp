@@ -45,4 +45,15 @@ Result<std::string> admin_token(const SecretFolder& data, const std::string& pat
   return token;
 }
 
+Result<Tokens> open_tokens(const SecretFolder& data, const std::string& path) {
+  const std::string name = "tokens";
+  const Tokens::Keep keep = [data, name](std::string_view text) { return data.put(name, text); };
+  const Result<std::string> known = data.get(name);
+  if (!known && known.error().code == Code::not_found) return Tokens(keep);
+  if (!known) return fail(known.error());
+  Result<Tokens> tokens = Tokens::read(*known, keep);
+  if (!tokens) return fail(std::move(tokens.error()).at(path + "/" + name));
+  return tokens;
+}
+
 }  // namespace tutti

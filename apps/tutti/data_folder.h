@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "api/tokens.h"
 #include "base/result.h"
 #include "store/secret_folder.h"
 
@@ -16,5 +17,8 @@ Result<SecretFolder> open_data(const std::string& path);
 
 /// The administrator's token; made when the server starts for the first time.
 Result<std::string> admin_token(const SecretFolder& data, const std::string& path);
+
+/// Those that he gave away.
+Result<Tokens> open_tokens(const SecretFolder& data, const std::string& path);
 
 }  // namespace tutti

@@ -28,6 +28,9 @@ void declare(CLI::App& app, tutti::Run& run) {
   tutti::declare_run(app, run);
   tutti::declare_jobs(app, run);
   tutti::declare_events(app, run);
+  tutti::declare_queues(app, run);
+  tutti::declare_token(app, run);
+  tutti::declare_audit(app, run);
   tutti::declare_sim(app, run);
   tutti::declare_config(app, run);
   tutti::declare_catalog(app, run);

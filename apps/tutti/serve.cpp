@@ -78,6 +78,8 @@ class Service {
   std::string data_;
   Catalog catalog_;
   std::optional<RecipeFactory> factory_;
+  std::optional<AuditLog> audit_;
+  std::optional<Tokens> tokens_;
   std::optional<Access> access_;
   std::unique_ptr<JournalFile> journal_;
   std::optional<MeasuredJournal> measured_;
@@ -127,7 +129,9 @@ Result<void> Service::open() {
   journal_ = TRY(JournalFile::open(data_ + "/journal.db"));
   catalog_ = TRY(Catalog::builtin());
   factory_.emplace(TRY(load_policy(options_.policy)));
-  access_.emplace(TRY(admin_token(data, data_)), ::geteuid());
+  audit_.emplace(TRY(AuditLog::open(data_)));
+  tokens_.emplace(TRY(open_tokens(data, data_)));
+  access_.emplace(TRY(admin_token(data, data_)), ::geteuid(), &*tokens_);
   secrets_.emplace(TRY(SecretFolder::open(data_ + "/environments")));
   machine_ = TRY(look_at_machine(options_, catalog_));
   note_what_is_open();
@@ -276,7 +280,14 @@ void Service::tidy_up() {
 }
 
 void Service::declare_routes() {
-  server_.emplace(loop_, [this](const net::Request& request) { return access_->who(request); });
+  server_.emplace(
+      loop_,
+      Server::Ports{
+          .who = [this](const net::Request& request) { return access_->who(request, now()); },
+          .audit = &*audit_,
+          .clock = now,
+          .complain = [](const Error& error) { complain(error); },
+          .requests_per_second = options_.requests_per_second});
   AllRoutes::Ports ports;
   ports.jobs.loop = &loop_;
   ports.jobs.engine = &*thread_;
@@ -290,6 +301,10 @@ void Service::declare_routes() {
   if (::geteuid() != 0) ports.jobs.only_user = user_name(::geteuid());
   lend_tasks(*tasks_, ports);
   ports.feed = &*feed_;
+  ports.jobs.jobs_per_user = options_.jobs_per_user;
+  ports.tokens = &*tokens_;
+  ports.audit = &*audit_;
+  ports.clock = now;
   ports.journal = &*measured_;
   ports.version = std::string(version());
   ports.commit = std::string(commit());

@@ -53,6 +53,21 @@ void declare_address(CLI::App& serve, ServeOptions& options) {
       ->take_last();
 }
 
+void declare_limits(CLI::App& serve, ServeOptions& options) {
+  serve
+      .add_option("--requests-per-second", options.requests_per_second,
+                  "Of each user, and of each address that shows no token; else 500. The "
+                  "administrator's are not counted")
+      ->type_name("N")
+      ->check(CLI::Range(1U, 1'000'000U))
+      ->take_last();
+  serve
+      .add_option("--jobs-per-user", options.jobs_per_user,
+                  "That may wait and run at a time; else 100000. The administrator may submit more")
+      ->type_name("N")
+      ->take_last();
+}
+
 }  // namespace
 
 void declare_serve(CLI::App& app, Run& run) {
@@ -63,6 +78,7 @@ void declare_serve(CLI::App& app, Run& run) {
       ->take_last();
   declare_address(*command, *options);
   declare_machine(*command, *options);
+  declare_limits(*command, *options);
   command->add_option("--policy", options->policy, "A built-in policy or a file")
       ->type_name("NAME|FILE")
       ->take_last();

@@ -1,6 +1,7 @@
 /// What `tutti serve` is told.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct ServeOptions {
   std::string nvml = "libnvidia-ml.so.1";
   std::string cgroup;  ///< Empty: the one that it was given, if it was; or "none".
   std::string policy = "default";
+  std::uint32_t requests_per_second = 500;
+  std::uint64_t jobs_per_user = 100'000;
 };
 
 /// Serves until it is told to end; returns the exit code.

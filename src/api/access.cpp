@@ -3,11 +3,16 @@
 #include <pwd.h>
 #include <sys/random.h>
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
+#include "api/tokens.h"
+
 namespace tutti {
 namespace {
+
+constexpr std::array<std::string_view, 5> roles{"anybody", "viewer", "user", "operator", "admin"};
 
 /// Takes as long for every token of that length.
 bool same_secret(std::string_view a, std::string_view b) {
@@ -19,6 +24,24 @@ bool same_secret(std::string_view a, std::string_view b) {
 }
 
 }  // namespace
+
+std::string_view to_text(Role role) { return roles[static_cast<std::size_t>(role)]; }
+
+std::optional<Role> role_of(std::string_view word) {
+  const auto* const at = std::find(roles.begin() + 1, roles.end(), word);
+  if (at == roles.end()) return std::nullopt;
+  return static_cast<Role>(at - roles.begin());
+}
+
+bool is_within(std::string_view queue, std::string_view root) {
+  return queue.starts_with(root) && (queue.size() == root.size() || queue[root.size()] == '/');
+}
+
+bool User::sees(std::string_view queue) const {
+  return queues.empty() || std::ranges::any_of(queues, [&](const std::string& root) {
+           return is_within(queue, root);
+         });
+}
 
 std::string random_token() {
   constexpr std::string_view digits = "0123456789abcdef";
@@ -32,19 +55,31 @@ std::string random_token() {
   return token;
 }
 
-Result<User> Access::who(const net::Request& request) const {
+Result<User> Access::who(const net::Request& request, Instant now) const {
   const net::Peer& peer = *request.peer;
   if (peer.local) {
     const bool admin = peer.uid == 0 || peer.uid == owner_;
-    return User{user_name(peer.uid), peer.uid, admin ? Role::admin : Role::user};
+    return User{
+        .name = user_name(peer.uid), .uid = peer.uid, .role = admin ? Role::admin : Role::user};
   }
   constexpr std::string_view scheme = "Bearer ";
   const std::string_view given = request.headers.find("Authorization").value_or("");
-  if (given.starts_with(scheme) && same_secret(given.substr(scheme.size()), token_)) {
-    return User{user_name(owner_), owner_, Role::admin};
+  if (given.starts_with(scheme)) {
+    const std::string_view secret = given.substr(scheme.size());
+    if (same_secret(secret, token_)) {
+      return User{.name = user_name(owner_), .role = Role::admin, .token = "admin.token"};
+    }
+    if (const Token* const token = others_ == nullptr ? nullptr : others_->find(secret)) {
+      if (!token->expired(now)) {
+        return User{
+            .name = token->user, .role = token->role, .queues = token->queues, .token = token->id};
+      }
+      return fail(Code::denied, "token " + token->id + " has expired",
+                  "an administrator makes new ones: tutti token create");
+    }
   }
   return fail(Code::denied, given.empty() ? "no token" : "this token is not known",
-              "set TUTTI_TOKEN to what stands in admin.token in the server's data folder");
+              "TUTTI_TOKEN holds yours; an administrator makes them: tutti token create");
 }
 
 std::string user_name(uid_t uid) {

@@ -206,7 +206,7 @@ void AttachRoutes::end(Session* session) {
 }
 
 void AttachRoutes::declare(Router& router) {
-  router.add("GET", "/api/v1/jobs/{}/tasks/{}:attach",
+  router.add("GET", "/api/v1/jobs/{}/tasks/{}:attach", Role::user,
              [this](Call call) { attach(std::move(call)); });
 }
 
@@ -227,7 +227,7 @@ void AttachRoutes::attach(Call call) {
                         {},
                         "tutti run starts jobs that somebody sits at; tutti logs -f shows others"});
   }
-  net::Duplex duplex = call.answer.upgrade(attach_protocol);
+  net::Duplex duplex = call.upgrade(attach_protocol);
   if (!duplex.open()) return;
   const auto session =
       std::make_shared<Session>(*this, TaskId{row->id, *ordinal}, std::move(duplex));

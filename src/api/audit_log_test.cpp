@@ -15,8 +15,7 @@
 
 #include "net/test_net.h"
 
-namespace tutti {
-namespace {
+namespace tutti::audit_log_test {
 
 using testing::ElementsAre;
 
@@ -122,5 +121,4 @@ TEST_F(AuditLogTest, WhatCannotBeWrittenIsKept) {
   EXPECT_THAT(all(log), ElementsAre("three", "two", "one"));
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::audit_log_test

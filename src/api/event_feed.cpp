@@ -1,9 +1,9 @@
 #include "api/event_feed.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
+#include "api/access.h"
 #include "api/event_text.h"
 
 namespace tutti {
@@ -30,8 +30,16 @@ bool EventFeed::Message::concerns(const Filter& filter) const {
   return filter.queue.empty() || (spec && spec->queue == filter.queue);
 }
 
-EventFeed::Text EventFeed::Row::matching(const Filter& filter) const {
-  const auto wanted = [&](const Message& each) { return each.concerns(filter); };
+bool EventFeed::Message::is_seen_from(const Bounds& bounds) const {
+  return bounds.empty() || !spec || std::ranges::any_of(bounds, [&](const std::string& root) {
+           return is_within(spec->queue, root);
+         });
+}
+
+EventFeed::Text EventFeed::Row::matching(const Filter& filter, const Bounds& bounds) const {
+  const auto wanted = [&](const Message& each) {
+    return each.concerns(filter) && each.is_seen_from(bounds);
+  };
   const auto count = std::ranges::count_if(messages, wanted);
   if (count == std::ssize(messages)) return text;
   if (count == 0) return nullptr;
@@ -82,7 +90,7 @@ void EventFeed::apply(const Happening& happening) {
     row.messages[at].end = text.size();
   }
   row.text = std::make_shared<const std::string>(std::move(text));
-  publish(row);
+  for (auto& [bounds, hubs] : hubs_) publish(row, bounds, hubs);
   keep(std::move(row));
 }
 
@@ -96,12 +104,13 @@ void EventFeed::keep(Row row) {
   }
 }
 
-void EventFeed::publish(const Row& row) {
-  if (hubs_.empty()) return;
+void EventFeed::publish(const Row& row, const Bounds& bounds,
+                        std::map<Filter, net::StreamHub>& hubs) {
+  if (hubs.empty()) return;
   const auto tell = [&](const Filter& filter) {
-    const auto hub = hubs_.find(filter);
-    if (hub == hubs_.end()) return;
-    if (Text text = row.matching(filter)) hub->second.push(text);
+    const auto hub = hubs.find(filter);
+    if (hub == hubs.end()) return;
+    if (const Text text = row.matching(filter, bounds)) hub->second.push(text);
   };
   std::vector<Filter> concerned{{}};
   for (const Message& each : row.messages) {
@@ -140,10 +149,11 @@ bool EventFeed::catch_up(Late& late) {
   for (; row != kept_.end(); ++row) {
     if (!late.stream.open()) return true;
     if (late.stream.queued() > queued_most) return false;
-    if (const Text text = row->matching(late.wish.filter)) late.stream.push(text);
+    if (const Text text = row->matching(late.wish.filter, late.wish.bound_to))
+      late.stream.push(text);
     after = row->row;
   }
-  if (late.wish.follow) hubs_[late.wish.filter].add(std::move(late.stream));
+  if (late.wish.follow) hubs_[late.wish.bound_to][late.wish.filter].add(std::move(late.stream));
   return true;
 }
 
@@ -157,16 +167,19 @@ void EventFeed::catch_up_soon() {
 
 void EventFeed::beat() {
   const auto text = std::make_shared<const std::string>(": still here\n" + id_line(newest_) + "\n");
-  for (auto at = hubs_.begin(); at != hubs_.end();) {
-    at->second.push(text);
-    at = at->second.size() == 0 ? hubs_.erase(at) : std::next(at);
+  for (auto& [bounds, hubs] : hubs_) {
+    for (auto& [filter, hub] : hubs) hub.push(text);
+    std::erase_if(hubs, [](const auto& each) { return each.second.size() == 0; });
   }
+  std::erase_if(hubs_, [](const auto& each) { return each.second.empty(); });
   beating_ = loop_.after(limits_.heart_beat, [this] { beat(); });
 }
 
 std::size_t EventFeed::readers() const {
   std::size_t count = late_.size();
-  for (const auto& [filter, hub] : hubs_) count += hub.size();
+  for (const auto& [bounds, hubs] : hubs_) {
+    for (const auto& [filter, hub] : hubs) count += hub.size();
+  }
   return count;
 }
 

@@ -43,6 +43,8 @@ class EventFeed {
   };
   struct Wish {
     Filter filter;
+    /// To which queues the reader is bound (access.h); none: to none.
+    std::vector<std::string> bound_to;
     JournalRow after = 0;  ///< Only what happened later.
     bool follow = true;    ///< Else it ends with what there is.
   };
@@ -65,6 +67,7 @@ class EventFeed {
 
  private:
   using Text = std::shared_ptr<const std::string>;
+  using Bounds = std::vector<std::string>;
   /// One message of a row: where it stands in the row's text, without its id.
   struct Message {
     JobId job;  ///< Not valid for nodes.
@@ -73,14 +76,15 @@ class EventFeed {
     std::size_t end = 0;
 
     bool concerns(const Filter& filter) const;
+    bool is_seen_from(const Bounds& bounds) const;
   };
   struct Row {
     JournalRow row = 0;
     std::vector<Message> messages;
     Text text;
 
-    /// What of it is wanted; none where nothing is.
-    Text matching(const Filter& filter) const;
+    /// What of it is wanted by somebody who may see it; none where nothing is.
+    Text matching(const Filter& filter, const Bounds& bounds) const;
   };
   /// Somebody who is still to get older rows.
   struct Late {
@@ -89,7 +93,7 @@ class EventFeed {
   };
 
   void keep(Row row);
-  void publish(const Row& row);
+  static void publish(const Row& row, const Bounds& bounds, std::map<Filter, net::StreamHub>& hubs);
   bool knows(JournalRow row) const { return row >= complete_after_ && row <= newest_; }
   /// Hands over what is kept; true when the reader needs nothing more of that.
   bool catch_up(Late& late);
@@ -103,7 +107,7 @@ class EventFeed {
   JournalRow newest_ = 0;
   std::size_t kept_bytes_ = 0;
   std::deque<Row> kept_;
-  std::map<Filter, net::StreamHub> hubs_;
+  std::map<Bounds, std::map<Filter, net::StreamHub>> hubs_;
   std::list<Late> late_;
   net::Timer catching_up_;
   net::Timer beating_;

@@ -39,7 +39,10 @@ class EventFeedTest : public testing::Test {
     server_.emplace(loop_,
                     net::ServerSettings{.limits = {.stream_bytes = 512 << 10U}, .coalesce = {}},
                     [this](net::Request request, net::Answer answer) {
-                      router_->route({std::move(request), {}, {"ana"}, std::move(answer)});
+                      router_->route({.request = std::move(request),
+                                      .parts = {},
+                                      .user = user_,
+                                      .answer = std::move(answer)});
                     });
     url_ = server_->listen({.address = "127.0.0.1:0"}).value();
   }
@@ -118,6 +121,7 @@ class EventFeedTest : public testing::Test {
     return reader.got;
   }
 
+  User user_{.name = "ana", .role = Role::viewer};
   State state_;
   JobTable jobs_;
   Happenings happenings_;

@@ -3,24 +3,27 @@
 #include <string>
 #include <utility>
 
+#include "api/job_access.h"
 #include "api/query.h"
 #include "format/text.h"
 
 namespace tutti {
 
 void EventRoutes::declare(Router& router) {
-  router.add("GET", "/api/v1/events", [this](Call call) { read(std::move(call)); });
+  router.add("GET", "/api/v1/events", Role::viewer, [this](Call call) { read(std::move(call)); });
 }
 
-Result<EventFeed::Wish> EventRoutes::wish_of(const net::Request& request) const {
+Result<EventFeed::Wish> EventRoutes::wish_of(const Call& call) const {
+  const net::Request& request = call.request;
   TRY(only_known(request, {"job", "queue", "from", "follow"}));
   EventFeed::Wish wish;
+  wish.bound_to = call.user.queues;
   if (const auto job = request.query_value("job")) {
-    const auto id = natural(*job);
-    if (!id || jobs_.find(JobId(*id)) == nullptr) {
+    const JobRow* const row = visible_job(call.user, jobs_, *job);
+    if (row == nullptr) {
       return fail(Code::not_found, "no job " + std::string(*job), "tutti jobs lists them");
     }
-    wish.filter.job = JobId(*id);
+    wish.filter.job = row->id;
   }
   wish.filter.queue = request.query_value("queue").value_or("");
   const std::string_view follow = request.query_value("follow").value_or("true");
@@ -45,7 +48,7 @@ Result<EventFeed::Wish> EventRoutes::wish_of(const net::Request& request) const 
 }
 
 void EventRoutes::read(Call call) {
-  const Result<EventFeed::Wish> wish = wish_of(call.request);
+  const Result<EventFeed::Wish> wish = wish_of(call);
   if (!wish) return call.refuse(wish.error());
   feed_.add(call.stream({.status = 200,
                          .headers = {{"Content-Type", "text/event-stream"},

@@ -14,7 +14,7 @@ class EventRoutes {
 
  private:
   void read(Call call);
-  Result<EventFeed::Wish> wish_of(const net::Request& request) const;
+  Result<EventFeed::Wish> wish_of(const Call& call) const;
 
   EventFeed& feed_;
   const JobTable& jobs_;

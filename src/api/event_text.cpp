@@ -60,7 +60,9 @@ std::string job_event(const JobTable& jobs, const JobRow& row, const Happening& 
   begin(json, happening, what).member("job", std::to_string(row.id.value()));
   json.member("name", row.spec->name).member("queue", row.spec->queue);
   json.member("user", row.spec->user).member("state", to_text(row.state));
-  json.member("reason", row.reason).member("attempt", newest_attempt(row)).key("exit_code");
+  json.member("reason", reason_for_all(row))
+      .member("attempt", newest_attempt(row))
+      .key("exit_code");
   const auto code = exit_code(row);
   code ? json.value(*code) : json.null();
   const NodeIndex node = row.tasks.front().node;

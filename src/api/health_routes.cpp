@@ -48,7 +48,8 @@ void HealthRoutes::declare() {
   ports_.server->answer_anybody("/readyz", [this](Call call) { ready(std::move(call)); });
   ports_.server->answer_anybody("/api/v1/openapi.json",
                                 [text = openapi_json()](Call call) { call.send(200, text); });
-  ports_.server->router().add("GET", "/metrics", [this](Call call) { metrics(std::move(call)); });
+  ports_.server->router().add("GET", "/metrics", Role::viewer,
+                              [this](Call call) { metrics(std::move(call)); });
 }
 
 void HealthRoutes::write_own(MetricsText& text) const {
@@ -77,6 +78,13 @@ void HealthRoutes::write_own(MetricsText& text) const {
 }
 
 void HealthRoutes::metrics(Call call) {
+  if (call.user.is_bound() && call.user.role < Role::operator_) {
+    return call.refuse(
+        {Code::denied,
+         "these figures count all queues, and " + call.user.who() + " is bound to some",
+         {},
+         "whoever is bound to no queue, operators and administrators may read them"});
+  }
   ports_.engine->ask([this, call = std::move(call)](const State& state) mutable {
     MetricsText text;
     write_fleet(text, state);

@@ -65,7 +65,9 @@ void JobBatch::read(const Line& line) {
   }
   replies_.push_back({line.number, id_line(line.number, outcome->id)});
   if (!outcome->event) return;
+  replies_.back().made = std::get<JobSubmitted>(*outcome->event).id;
   events_.push_back(*std::move(outcome->event));
+  places_.push_back(std::move(outcome->place));
   to_fill_.push_back(replies_.size() - 1);
 }
 
@@ -85,24 +87,29 @@ void JobBatch::go_on() {
 
 void JobBatch::send() {
   ++under_way_;
-  ports_.engine->send_each(std::exchange(events_, {}),
-                           [self = shared_from_this(), to_fill = std::exchange(to_fill_, {})](
-                               const EngineThread::Answers& answers) {
-                             for (std::size_t at = 0; at < answers.size(); ++at) {
-                               if (answers[at]) continue;
-                               Reply& reply = self->replies_[to_fill[at]];
-                               reply.text = error_line(reply.line, answers[at].error());
-                             }
-                             --self->under_way_;
-                             if (std::exchange(self->blocked_, false)) return self->go_on();
-                             if (!self->reading_) self->answer_if_done();
-                           });
+  ports_.engine->send_each(
+      std::exchange(events_, {}),
+      [self = shared_from_this(), to_fill = std::exchange(to_fill_, {}),
+       places = std::exchange(places_, {})](const EngineThread::Answers& answers) {
+        for (std::size_t at = 0; at < answers.size(); ++at) {
+          if (answers[at]) continue;
+          Reply& reply = self->replies_[to_fill[at]];
+          reply.text = error_line(reply.line, answers[at].error());
+          reply.made = {};
+        }
+        --self->under_way_;
+        if (std::exchange(self->blocked_, false)) return self->go_on();
+        if (!self->reading_) self->answer_if_done();
+      });
 }
 
 void JobBatch::answer_if_done() {
   if (under_way_ > 0) return;
   std::string body;
-  for (const Reply& reply : replies_) body.append(reply.text).append("\n");
+  for (const Reply& reply : replies_) {
+    body.append(reply.text).append("\n");
+    if (reply.made.valid()) call_.made.add(reply.made);
+  }
   call_.send({.status = 200,
               .headers = {{"Content-Type", "application/x-ndjson"}},
               .body = std::move(body)});

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "api/engine_thread.h"
+#include "api/job_quota.h"
 #include "api/router.h"
 #include "net/event_loop.h"
 
@@ -29,6 +30,7 @@ class JobBatch : public std::enable_shared_from_this<JobBatch> {
   struct Outcome {
     std::optional<Event> event;
     std::string id;
+    JobQuota::Place place{};  ///< Of a new job.
   };
   using Read = std::function<Result<Outcome>(const Call& call, const Line& line)>;
 
@@ -56,13 +58,15 @@ class JobBatch : public std::enable_shared_from_this<JobBatch> {
   struct Reply {
     std::size_t line = 0;
     std::string text;
+    JobId made{};
   };
   std::vector<Reply> replies_;
-  std::vector<Event> events_;         ///< Not sent yet ...
-  std::vector<std::size_t> to_fill_;  ///< ... and where their answers belong.
-  std::size_t under_way_ = 0;         ///< Parts that the engine has.
-  bool reading_ = true;               ///< There may be more lines.
-  bool blocked_ = false;              ///< Until the engine is done with a part.
+  std::vector<Event> events_;            ///< Not sent yet ...
+  std::vector<JobQuota::Place> places_;  ///< ... theirs ...
+  std::vector<std::size_t> to_fill_;     ///< ... and where their answers belong.
+  std::size_t under_way_ = 0;            ///< Parts that the engine has.
+  bool reading_ = true;                  ///< There may be more lines.
+  bool blocked_ = false;                 ///< Until the engine is done with a part.
 };
 
 }  // namespace tutti

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "api/job_access.h"
 #include "api/query.h"
 #include "format/json.h"
 #include "format/text.h"
@@ -78,7 +79,7 @@ bool JobPage::wants(const JobRow& row) const {
          (!name || looks_like(row.spec->name, *name));
 }
 
-std::string jobs_json(const JobTable& table, const JobPage& page) {
+std::string jobs_json(const JobTable& table, const JobPage& page, const User& reader) {
   std::string out;
   JsonWriter json(out);
   json.begin_object().key("jobs").begin_list();
@@ -87,13 +88,13 @@ std::string jobs_json(const JobTable& table, const JobPage& page) {
   JobId last;
   bool more = false;
   table.each(page.states, page.below, [&](const JobRow& row) {
-    const bool wanted = page.wants(row);
+    const bool wanted = may(reader, *row.spec, Deed::see) && page.wants(row);
     more = looked_at == looked_at_most || (wanted && count == page.most);
     if (more) return false;
     ++looked_at;
     last = row.id;
     if (!wanted) return true;
-    write_job(json, table, row, page.fields);
+    write_job(json, table, row, {page.fields, may(reader, *row.spec, Deed::read)});
     ++count;
     return true;
   });

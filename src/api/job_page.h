@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "api/access.h"
 #include "api/job_table.h"
 #include "api/json_text.h"
 #include "base/result.h"
@@ -25,9 +26,10 @@ struct JobPage {
   bool wants(const JobRow& row) const;
 };
 
-/// {"jobs":[...],"next":...}, the newest first. Looks at a bounded number of jobs, so that a rare
-/// one among a million keeps nobody waiting: a page may hold fewer than `most`, with a `next`.
-std::string jobs_json(const JobTable& table, const JobPage& page);
+/// {"jobs":[...],"next":...}, those that the reader may see, the newest first. Looks at a bounded
+/// number of jobs, so that a rare one among a million keeps nobody waiting: a page may hold fewer
+/// than `most`, with a `next`.
+std::string jobs_json(const JobTable& table, const JobPage& page, const User& reader);
 
 /// Does `text` look like `pattern`, in which '*' stands for any letters? O(pattern * text).
 bool looks_like(std::string_view text, std::string_view pattern);

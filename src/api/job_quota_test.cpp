@@ -9,8 +9,7 @@
 
 #include "sched/test_fleet.h"
 
-namespace tutti {
-namespace {
+namespace tutti::job_quota_test {
 
 class JobQuotaTest : public testing::Test {
  protected:
@@ -54,5 +53,4 @@ TEST_F(JobQuotaTest, WhatIsOverDoesNotCount) {
   EXPECT_TRUE(quota_.take("ana").has_value());
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::job_quota_test

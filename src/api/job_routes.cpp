@@ -17,23 +17,25 @@ namespace tutti {
 namespace {
 
 /// Why the first gang of the job that waits does so.
-std::string why_it_waits(const State& state, const PolicyFactory& factory, JobId id) {
+std::string why_it_waits(const State& state, const PolicyFactory& factory, JobId id,
+                         const MayName& may_name) {
   const JobIndex index = state.find(id);
   if (!index.valid()) return {};
   const Job& job = state.jobs()[index];
   if (std::string held = held_back(state, index); !held.empty()) return held;
   for (std::uint32_t at = 0; at < job.gangs; ++at) {
     const GangIndex gang(job.first_gang.value() + at);
-    if (wants_place(state, gang)) return to_text(state, explain(state, factory, gang));
+    if (wants_place(state, gang)) return to_text(state, explain(state, factory, gang), may_name);
   }
   return {};
 }
 
 /// The answer to `explain` for a job of which nothing waits.
-std::string state_in_words(const JobTable& table, const JobRow& row) {
+std::string state_in_words(const JobTable& table, const JobRow& row, const User& reader) {
   std::string out = row.finished ? "it is over: " : "it is ";
   out += to_text(row.state);
-  if (!row.reason.empty()) out += ": " + row.reason;
+  const std::string reason = may(reader, *row.spec, Deed::read) ? row.reason : reason_for_all(row);
+  if (!reason.empty()) out += ": " + reason;
   if (!row.finished && row.tasks.front().node.valid()) {
     out += " on " + table.node(row.tasks.front().node);
   }
@@ -46,19 +48,19 @@ void JobRoutes::declare(Router& router) {
   const auto to = [this](void (JobRoutes::*handle)(Call)) {
     return [this, handle](Call call) { (this->*handle)(std::move(call)); };
   };
-  router.add("POST", "/api/v1/jobs", to(&JobRoutes::submit));
-  router.add("POST", "/api/v1/jobs:batch", to(&JobRoutes::batch));
-  router.add("GET", "/api/v1/jobs", [this](Call call) { list(std::move(call)); });
-  router.add("GET", "/api/v1/jobs/{}", [this](Call call) { show(std::move(call)); });
-  router.add("GET", "/api/v1/jobs/{}/explanation", to(&JobRoutes::explain));
-  router.add("GET", "/api/v1/jobs/{}/output", to(&JobRoutes::output));
-  router.add("POST", "/api/v1/jobs/{}:cancel", [this](Call call) {
+  router.add("POST", "/api/v1/jobs", Role::user, to(&JobRoutes::submit));
+  router.add("POST", "/api/v1/jobs:batch", Role::user, to(&JobRoutes::batch));
+  router.add("GET", "/api/v1/jobs", Role::viewer, [this](Call call) { list(std::move(call)); });
+  router.add("GET", "/api/v1/jobs/{}", Role::viewer, [this](Call call) { show(std::move(call)); });
+  router.add("GET", "/api/v1/jobs/{}/explanation", Role::viewer, to(&JobRoutes::explain));
+  router.add("GET", "/api/v1/jobs/{}/output", Role::viewer, to(&JobRoutes::output));
+  router.add("POST", "/api/v1/jobs/{}:cancel", Role::user, [this](Call call) {
     change(std::move(call), [](JobId id) { return JobCancelled{id}; });
   });
-  router.add("POST", "/api/v1/jobs/{}:hold", [this](Call call) {
+  router.add("POST", "/api/v1/jobs/{}:hold", Role::user, [this](Call call) {
     change(std::move(call), [](JobId id) { return JobHeld{id, true}; });
   });
-  router.add("POST", "/api/v1/jobs/{}:release", [this](Call call) {
+  router.add("POST", "/api/v1/jobs/{}:release", Role::user, [this](Call call) {
     change(std::move(call), [](JobId id) { return JobHeld{id, false}; });
   });
 }
@@ -66,7 +68,7 @@ void JobRoutes::declare(Router& router) {
 void JobRoutes::list(Call call) const {
   const Result<JobPage> page = JobPage::of(call.request);
   if (!page) return call.refuse(page.error());
-  call.send(200, jobs_json(*ports_.jobs, *page));
+  call.send(200, jobs_json(*ports_.jobs, *page, call.user));
 }
 
 void JobRoutes::show(Call call) const {
@@ -78,7 +80,11 @@ void JobRoutes::show(Call call) const {
     if (!wanted) return call.refuse(wanted.error());
     fields = *wanted;
   }
-  call.send(200, job_json(*ports_.jobs, *row, fields));
+  call.send(200, job_json(*ports_.jobs, *row, {fields, may(call.user, *row->spec, Deed::read)}));
+}
+
+std::string JobRoutes::json_for(const User& reader, const JobRow& row) const {
+  return job_json(*ports_.jobs, row, {.whole = may(reader, *row.spec, Deed::read)});
 }
 
 /// Whoever says what he has seen changes that and nothing newer. While another change is on its
@@ -86,7 +92,7 @@ void JobRoutes::show(Call call) const {
 bool JobRoutes::unseen(Call& call, const JobRow& row) const {
   if (!call.request.headers.find("If-Match")) return false;
   if (!changing_.contains(row.id) &&
-      call.request.headers.lists("If-Match", etag_of(job_json(*ports_.jobs, row)))) {
+      call.request.headers.lists("If-Match", etag_of(json_for(call.user, row)))) {
     return false;
   }
   if (call.request.headers.lists("If-Match", "*")) return false;
@@ -113,7 +119,7 @@ void JobRoutes::change(Call call, const std::function<Event(JobId)>& event) {
                                        const EngineThread::Answers& answers) mutable {
     changing_.erase(changing_.find(id));
     if (!answers.front()) return call.refuse(answers.front().error());
-    call.send(200, job_json(*ports_.jobs, *ports_.jobs->find(id)));
+    call.send(200, json_for(call.user, *ports_.jobs->find(id)));
   });
 }
 
@@ -128,14 +134,16 @@ void JobRoutes::explain(Call call) {
     to.send(200, std::move(out));
   };
   if (row->state != JobState::pending && row->state != JobState::held) {
-    return answer(std::move(call), *row, state_in_words(*ports_.jobs, *row));
+    std::string text = state_in_words(*ports_.jobs, *row, call.user);
+    return answer(std::move(call), *row, text);
   }
   ports_.engine->ask([this, answer, id = row->id,
                       call = std::move(call)](const State& state) mutable -> EngineThread::Work {
-    std::string text = why_it_waits(state, *ports_.factory, id);
+    const auto may_name = [&](const JobSpec& job) { return may(call.user, job, Deed::see); };
+    std::string text = why_it_waits(state, *ports_.factory, id, may_name);
     return [this, answer, id, text = std::move(text), call = std::move(call)]() mutable {
       const JobRow& job = *ports_.jobs->find(id);
-      if (text.empty()) text = state_in_words(*ports_.jobs, job);
+      if (text.empty()) text = state_in_words(*ports_.jobs, job, call.user);
       answer(std::move(call), job, text);
     };
   });

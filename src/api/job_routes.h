@@ -13,6 +13,7 @@
 
 #include "api/engine_thread.h"
 #include "api/job_batch.h"
+#include "api/job_quota.h"
 #include "api/job_table.h"
 #include "api/request_keys.h"
 #include "api/router.h"
@@ -45,15 +46,19 @@ class JobRoutes {
     std::function<Result<ReadOutput>(const std::string& path, const std::string& user)> open_file;
     /// The only one whose jobs can run here; empty: everybody's can.
     std::string only_user;
+    /// Of one user who is no administrator, waiting and running.
+    std::uint64_t jobs_per_user = UINT64_MAX;
   };
 
-  explicit JobRoutes(Ports ports) : ports_(std::move(ports)) {}
+  explicit JobRoutes(Ports ports)
+      : ports_(std::move(ports)), quota_(*ports_.jobs, ports_.jobs_per_user) {}
   void declare(Router& router);
 
  private:
   void submit(Call call);
   void list(Call call) const;
   void show(Call call) const;
+  std::string json_for(const User& reader, const JobRow& row) const;
   /// Answers 412 where the asker has not seen what the job is by now.
   bool unseen(Call& call, const JobRow& row) const;
   void change(Call call, const std::function<Event(JobId)>& event);
@@ -72,14 +77,21 @@ class JobRoutes {
   void batch(Call call);
   Result<JobBatch::Outcome> batch_line(const Call& call, const std::optional<RequestKey>& batch,
                                        const JobBatch::Line& line);
-  Result<std::vector<Event>> submissions(const Call& call);
+  /// Events that submit jobs, and a place for each.
+  struct Submissions {
+    std::vector<Event> events;
+    std::vector<JobQuota::Place> places;
+  };
+  Result<Submissions> submissions(const Call& call);
   /// What the next job is called.
   JobId next_id();
   /// Numbers of the array that it is, where it is one and alone.
   std::uint64_t array_of_only(const std::vector<JobId>& jobs) const;
-  Result<Event> submission(const Call& call, const Submission& wanted);
+  Result<void> check_sight(const User& user, const JobSpec& spec) const;
+  Result<Event> submission(const Call& call, const Submission& wanted, JobQuota::Place& place);
 
   Ports ports_;
+  JobQuota quota_;
   std::uint64_t next_id_ = 1;
   /// A request with a key that the engine has, and those that came with the same key since.
   struct UnderWay {

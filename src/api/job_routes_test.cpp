@@ -118,9 +118,10 @@ TEST(JobPageTest, LooksAtSoManyAtATime) {
   JobPage page;
   page.name = "odd";
   page.fields = job_fields_of("id").value();
-  EXPECT_EQ(jobs_json(table, page), R"({"jobs":[],"next":"2"})");
+  const User reader{.name = "ana", .role = Role::viewer};
+  EXPECT_EQ(jobs_json(table, page, reader), R"({"jobs":[],"next":"2"})");
   page.below = JobId(2);
-  EXPECT_EQ(jobs_json(table, page), R"({"jobs":[{"id":"1"}],"next":null})");
+  EXPECT_EQ(jobs_json(table, page, reader), R"({"jobs":[{"id":"1"}],"next":null})");
 }
 
 TEST(LooksLikeTest, StarsStandForAnyLetters) {

@@ -3,10 +3,12 @@
 #include <memory>
 #include <utility>
 
+#include "api/job_access.h"
 #include "api/job_routes.h"
 #include "api/json_text.h"
 #include "dialect/tutti.h"
 #include "format/json.h"
+#include "format/text.h"
 
 namespace tutti {
 namespace {
@@ -79,6 +81,18 @@ std::vector<JobId> ids_of(const std::vector<Event>& events) {
   return ids;
 }
 
+/// As whom the job is to run.
+Result<std::string> owner_of(const User& user, const JobSpec& spec) {
+  const std::string& owner = spec.user.empty() ? user.name : spec.user;
+  if (owner.empty()) {
+    return fail(Code::denied, user.who() + " names no user of this machine, so its jobs cannot run",
+                "an administrator makes one that does: tutti token create --user");
+  }
+  if (user.role == Role::admin || user.owns(owner)) return owner;
+  return fail(Code::denied, user.who() + " may not submit jobs of " + owner,
+              "leave out user: a job belongs to who submits it");
+}
+
 Error other_content() {
   return {Code::conflict,
           "this Idempotency-Key came with another request before",
@@ -110,12 +124,29 @@ JobId JobRoutes::next_id() {
   return JobId(next_id_);
 }
 
-Result<Event> JobRoutes::submission(const Call& call, const Submission& wanted) {
-  const std::string& owner = wanted.spec->user.empty() ? call.user.name : wanted.spec->user;
-  if (!call.may_touch(owner)) {
-    return fail(Code::denied, call.user.name + " may not submit jobs of " + owner,
-                "leave out user: a job belongs to who submits it");
+/// A job goes to the queues of who submits it, and waits for what he can see.
+Result<void> JobRoutes::check_sight(const User& user, const JobSpec& spec) const {
+  if (!user.sees(spec.queue)) {
+    const std::vector<std::string_view> queues(user.queues.begin(), user.queues.end());
+    return fail(Code::denied,
+                "job \"" + spec.name + "\": " + user.who() + " may not submit to queue \"" +
+                    spec.queue + "\"",
+                "submit to " + join_names(queues) + ", or to queues below");
   }
+  for (const Dependency& each : spec.rules.after) {
+    const JobRow* const row = ports_.jobs->find(each.job);
+    if (row == nullptr || may(user, *row->spec, Deed::see)) continue;
+    // As if it were not there.
+    return fail(Code::not_found, "job \"" + spec.name + "\" is to wait for job " +
+                                     std::to_string(each.job.value()) + ", which is not known");
+  }
+  return {};
+}
+
+Result<Event> JobRoutes::submission(const Call& call, const Submission& wanted,
+                                    JobQuota::Place& place) {
+  const std::string owner = TRY(owner_of(call.user, *wanted.spec));
+  TRY(check_sight(call.user, *wanted.spec));
   if (!ports_.only_user.empty() && owner != ports_.only_user) {
     return fail(Code::denied,
                 "this server runs jobs of " + ports_.only_user + " only, not of " + owner,
@@ -125,6 +156,7 @@ Result<Event> JobRoutes::submission(const Call& call, const Submission& wanted) 
     return fail(Code::invalid, "job \"" + wanted.spec->name + "\" has a role without a command",
                 "write command: [program, argument, ...]");
   }
+  if (call.user.role != Role::admin) place = TRY(quota_.take(owner));
   const JobId id = next_id();
   ++next_id_;
   auto spec = std::make_shared<JobSpec>(*wanted.spec);
@@ -138,17 +170,17 @@ Result<Event> JobRoutes::submission(const Call& call, const Submission& wanted) 
   return JobSubmitted{id, std::move(spec)};
 }
 
-Result<std::vector<Event>> JobRoutes::submissions(const Call& call) {
+Result<JobRoutes::Submissions> JobRoutes::submissions(const Call& call) {
   const Workload workload = TRY(parse(call.request, ports_.catalog));
-  std::vector<Event> events;
+  Submissions out;
   const std::uint64_t first = next_id().value();
   for (const Submission& wanted : workload.jobs) {
     Submission numbered = wanted;
     for (Dependency& each : numbered.after) each.job = JobId(first + each.job.value());
     numbered.spec = with_after(wanted.spec, std::move(numbered.after));
-    events.push_back(TRY(submission(call, numbered)));
+    out.events.push_back(TRY(submission(call, numbered, out.places.emplace_back())));
   }
-  return events;
+  return out;
 }
 
 std::uint64_t JobRoutes::array_of_only(const std::vector<JobId>& jobs) const {
@@ -181,20 +213,23 @@ void JobRoutes::submit(Call call) {
   const Result<std::optional<RequestKey>> key = RequestKey::of(call);
   if (!key) return call.refuse(key.error());
   if (*key && answered_before(call, **key)) return;
-  Result<std::vector<Event>> events = submissions(call);
-  if (!events) return call.refuse(events.error());
+  Result<Submissions> wanted = submissions(call);
+  if (!wanted) return call.refuse(wanted.error());
+  std::vector<Event>& events = wanted->events;
   std::string name;
   if (*key) {
-    for (Event& event : *events) std::get<JobSubmitted>(event).request = (*key)->text();
+    for (Event& event : events) std::get<JobSubmitted>(event).request = (*key)->text();
     name = (*key)->name;
     (*under_way_)[name].content = (*key)->content;
   }
-  const bool alone = events->size() == 1;
-  std::string ids = ids_json(ids_of(*events),
-                             alone ? array_of(*std::get<JobSubmitted>(events->front()).spec) : 0);
+  const bool alone = events.size() == 1;
+  std::vector<JobId> jobs = ids_of(events);
+  std::string ids =
+      ids_json(jobs, alone ? array_of(*std::get<JobSubmitted>(events.front()).spec) : 0);
   ports_.engine->send(
-      *std::move(events), [this, name, call = std::move(call),
-                           ids = std::move(ids)](const EngineThread::Answers& answers) mutable {
+      std::move(events),
+      [this, name, call = std::move(call), ids = std::move(ids), jobs = std::move(jobs),
+       places = std::move(wanted->places)](const EngineThread::Answers& answers) mutable {
         std::vector<Call> calls;
         if (const auto mine = under_way_->extract(name)) calls = std::move(mine.mapped().waiting);
         calls.push_back(std::move(call));
@@ -202,7 +237,12 @@ void JobRoutes::submit(Call call) {
           return !each && each.error().what != Turns::refused_with_another;
         });
         for (Call& each : calls) {
-          refused != answers.end() ? each.refuse(refused->error()) : each.send(201, ids);
+          if (refused != answers.end()) {
+            each.refuse(refused->error());
+          } else {
+            for (const JobId id : jobs) each.made.add(id);
+            each.send(201, ids);
+          }
         }
       });
 }
@@ -220,11 +260,12 @@ Result<JobBatch::Outcome> JobRoutes::batch_line(const Call& call,
     request = key.text();
   }
   const Workload workload = TRY(parse_line(line, ports_.catalog));
-  Event event = TRY(submission(call, workload.jobs.front()));
+  JobQuota::Place place;
+  Event event = TRY(submission(call, workload.jobs.front(), place));
   auto& submitted = std::get<JobSubmitted>(event);
   submitted.request = std::move(request);
   std::string id = std::to_string(submitted.id.value());
-  return JobBatch::Outcome{std::move(event), std::move(id)};
+  return JobBatch::Outcome{std::move(event), std::move(id), std::move(place)};
 }
 
 void JobRoutes::batch(Call call) {

@@ -127,20 +127,28 @@ Result<JobFields> job_fields_of(std::string_view names) {
   return fields;
 }
 
-void write_job(JsonWriter& json, const JobTable& table, const JobRow& row, JobFields fields) {
+std::string reason_for_all(const JobRow& row) {
+  return row.refused.empty() || row.reason != row.refused ? row.reason : "could not be started";
+}
+
+void write_job(JsonWriter& json, const JobTable& table, const JobRow& row, const JobSight& sight) {
   json.begin_object();
   for (std::size_t at = 0; at < fields_of_jobs.size(); ++at) {
-    if (!fields[at]) continue;
+    if (!sight.fields[at]) continue;
     json.key(fields_of_jobs[at].name);
+    if (!sight.whole && fields_of_jobs[at].name == "reason") {
+      json.value(reason_for_all(row));
+      continue;
+    }
     fields_of_jobs[at].write(json, table, row);
   }
   json.end_object();
 }
 
-std::string job_json(const JobTable& table, const JobRow& row, JobFields fields) {
+std::string job_json(const JobTable& table, const JobRow& row, const JobSight& sight) {
   std::string out;
   JsonWriter json(out);
-  write_job(json, table, row, fields);
+  write_job(json, table, row, sight);
   return out;
 }
 

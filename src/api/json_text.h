@@ -21,10 +21,18 @@ using JobFields = std::bitset<16>;
 JobFields all_job_fields();
 /// Of "id,state".
 Result<JobFields> job_fields_of(std::string_view names);
+/// Why a job is in its state, without what only its owner may know: names of files, for example.
+std::string reason_for_all(const JobRow& row);
+
+/// Which fields of a job somebody sees.
+struct JobSight {
+  JobFields fields = all_job_fields();
+  bool whole = true;  ///< Else without what only its owner may know.
+};
 /// Writes one job as an object, the same in lists and alone.
 void write_job(JsonWriter& json, const JobTable& table, const JobRow& row,
-               JobFields fields = all_job_fields());
-std::string job_json(const JobTable& table, const JobRow& row, JobFields fields = all_job_fields());
+               const JobSight& sight = {});
+std::string job_json(const JobTable& table, const JobRow& row, const JobSight& sight = {});
 
 /// Of the task that was tried most often.
 std::uint32_t newest_attempt(const JobRow& row);

@@ -54,10 +54,10 @@ std::string nodes_json(const State& state) {
 }  // namespace
 
 void NodeRoutes::declare(Router& router) {
-  router.add("GET", "/api/v1/nodes", [this](Call call) { list(std::move(call)); });
-  router.add("POST", "/api/v1/nodes/{}:cordon",
+  router.add("GET", "/api/v1/nodes", Role::viewer, [this](Call call) { list(std::move(call)); });
+  router.add("POST", "/api/v1/nodes/{}:cordon", Role::operator_,
              [this](Call call) { cordon(std::move(call), true); });
-  router.add("POST", "/api/v1/nodes/{}:uncordon",
+  router.add("POST", "/api/v1/nodes/{}:uncordon", Role::operator_,
              [this](Call call) { cordon(std::move(call), false); });
 }
 
@@ -70,8 +70,11 @@ void NodeRoutes::list(Call call) {
 }
 
 void NodeRoutes::cordon(Call call, bool cordoned) {
-  if (call.user.role != Role::admin) {
-    return call.refuse({Code::denied, call.user.name + " may not change nodes", {}, {}});
+  if (call.user.is_bound()) {
+    return call.refuse({Code::denied,
+                        "nodes belong to all queues, and " + call.user.who() + " is bound to some",
+                        {},
+                        "operators without queues and administrators may change nodes"});
   }
   const std::string node = call.parts[0];
   engine_.send({NodeCordoned{node, cordoned}},

@@ -2,15 +2,14 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <utility>
 
-#include "api/http_meter.h"
 #include "api/json_text.h"
 #include "base/check.h"
 #include "base/hash.h"
-#include "net/event_loop.h"
 #include "net/url.h"
 
 namespace tutti {
@@ -42,11 +41,31 @@ std::optional<std::vector<std::string>> match(std::span<const std::string> patte
 }
 
 void note(const Call& call, int status) {
-  if (call.meter == nullptr) return;
-  call.meter->answered(call.request.method, status, net::EventLoop::now() - call.began);
+  if (call.answered != nullptr) (*call.answered)(call, status);
 }
 
 }  // namespace
+
+void JobRanges::add(JobId id) {
+  const std::uint64_t number = id.value();
+  if (ranges_.empty() || ranges_.back().second + 1 != number) {
+    ranges_.emplace_back(number, number);
+  } else {
+    ranges_.back().second = number;
+  }
+}
+
+std::string JobRanges::text() const {
+  constexpr std::size_t shown_most = 100;
+  std::string out;
+  for (std::size_t at = 0; at < std::min(ranges_.size(), shown_most); ++at) {
+    const auto [first, last] = ranges_[at];
+    out += fmt::format("{}{}", at > 0 ? "," : "", first);
+    if (last > first) out += fmt::format("-{}", last);
+  }
+  if (ranges_.size() > shown_most) out += fmt::format(",{} more", ranges_.size() - shown_most);
+  return out;
+}
 
 std::string etag_of(std::string_view content) {
   return fmt::format("\"{:016x}\"", Hash().add(content).value());
@@ -79,15 +98,22 @@ net::OpenStream Call::stream(net::Response head) {
   return answer.stream(std::move(head));
 }
 
+net::Duplex Call::upgrade(std::string_view protocol) {
+  net::Duplex duplex = answer.upgrade(protocol);
+  note(*this, duplex.open() ? 101 : 426);
+  return duplex;
+}
+
 void Call::refuse(const Error& error) { send(http_status(error.code), error_json(error)); }
 
-void Router::add(std::string method, std::string_view pattern, Handle handle) {
+void Router::add(std::string method, std::string_view pattern, Role least, Handle handle) {
   auto segments = net::path_segments(pattern);
   CHECK(segments.has_value(), pattern);
   Route route{.method = std::move(method),
               .path = std::string(pattern),
               .pattern = *std::move(segments),
               .verb = {},
+              .least = least,
               .handle = std::move(handle)};
   route.verb = take_verb(route.pattern.back());
   routes_.push_back(std::move(route));
@@ -97,6 +123,17 @@ std::vector<std::string> Router::names() const {
   std::vector<std::string> out;
   for (const Route& route : routes_) out.push_back(route.method + " " + route.path);
   return out;
+}
+
+void Router::pass_on(const Route& route, Call call) {
+  if (call.user.role >= route.least) return route.handle(std::move(call));
+  call.refuse({Code::denied,
+               fmt::format("{} is {} {}; this is for {}s{}", call.user.who(),
+                           call.user.role == Role::operator_ ? "an" : "a", to_text(call.user.role),
+                           to_text(route.least),
+                           route.least == Role::admin ? "" : " and those who may do more"),
+               {},
+               "an administrator gives tokens: tutti token create"});
 }
 
 void Router::route(Call call) const {
@@ -112,7 +149,7 @@ void Router::route(Call call) const {
     const bool head = call.request.method == "HEAD" && route.method == "GET";
     if (route.method == call.request.method || head) {
       call.parts = *std::move(parts);
-      return route.handle(std::move(call));
+      return pass_on(route, std::move(call));
     }
     allowed += (allowed.empty() ? "" : ", ") + route.method;
   }

@@ -9,7 +9,10 @@ AllRoutes::AllRoutes(Server& server, const Ports& ports)
                .jobs = ports.jobs.jobs,
                .open_terminal = ports.open_terminal}),
       nodes_(*ports.jobs.engine),
+      queues_(*ports.jobs.engine, *ports.jobs.factory),
       events_(*ports.feed, *ports.jobs.jobs),
+      tokens_(*ports.tokens, ports.clock),
+      audit_(*ports.audit),
       health_({.loop = ports.jobs.loop,
                .engine = ports.jobs.engine,
                .journal = ports.journal,
@@ -22,7 +25,10 @@ AllRoutes::AllRoutes(Server& server, const Ports& ports)
   jobs_.declare(server.router());
   attach_.declare(server.router());
   nodes_.declare(server.router());
+  queues_.declare(server.router());
   events_.declare(server.router());
+  tokens_.declare(server.router());
+  audit_.declare(server.router());
   health_.declare();
 }
 

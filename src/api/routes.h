@@ -5,11 +5,14 @@
 #include <string>
 
 #include "api/attach_routes.h"
+#include "api/audit_routes.h"
 #include "api/event_routes.h"
 #include "api/health_routes.h"
 #include "api/job_routes.h"
 #include "api/node_routes.h"
+#include "api/queue_routes.h"
 #include "api/server.h"
+#include "api/token_routes.h"
 
 namespace tutti {
 
@@ -20,6 +23,9 @@ class AllRoutes {
     JobRoutes::Ports jobs;  ///< Others use its loop, engine and table of jobs, too.
     AttachRoutes::OpenTerminal open_terminal;
     EventFeed* feed = nullptr;
+    Tokens* tokens = nullptr;
+    TokenRoutes::Clock clock;
+    const AuditLog* audit = nullptr;
     const MeasuredJournal* journal = nullptr;
     std::string version;
     std::string commit;
@@ -36,7 +42,10 @@ class AllRoutes {
   JobRoutes jobs_;
   AttachRoutes attach_;
   NodeRoutes nodes_;
+  QueueRoutes queues_;
   EventRoutes events_;
+  TokenRoutes tokens_;
+  AuditRoutes audit_;
   HealthRoutes health_;
 };
 

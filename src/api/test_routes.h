@@ -10,7 +10,11 @@ namespace tutti::test {
 
 class RoutesTest : public ServerTest {
  protected:
-  RoutesTest() : ServerTest([this](const net::Request&) -> Result<User> { return user_; }) {
+  RoutesTest()
+      : ServerTest([this](const net::Request&) -> Result<User> {
+          if (user_.role == Role::anybody) return fail(Code::denied, "no token");
+          return user_;
+        }) {
     thread_->send({NodeReported{node("n0")}}, [](const EngineThread::Answers&) {});
   }
 
@@ -25,14 +29,14 @@ class RoutesTest : public ServerTest {
     }
     return send(std::move(request));
   }
-  void as(const std::string& name, Role role = Role::user) { user_ = {name, 1000, role}; }
+  void as(const std::string& name, Role role = Role::user) { user_ = {.name = name, .role = role}; }
   /// A job of the user at hand; only the first of them fits.
   net::Response submit(const std::string& more = "") {
     return ask("POST", "/api/v1/jobs",
                R"({"job": {"name": "j", "gpus": 8, "command": ["true"])" + more + "}}");
   }
 
-  User user_{"ana", 1000, Role::user};
+  User user_{.name = "ana", .role = Role::user};
 };
 
 }  // namespace tutti::test

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,12 +29,17 @@ class ServerTest : public testing::Test {
     std::vector<Observed> observe() override { return {}; }
   };
 
+  /// Asked with the token "token", those of `tokens_`, or over the socket.
   ServerTest()
-      : ServerTest([access = Access("token", ::geteuid())](const net::Request& request) {
-          return access.who(request);
+      : ServerTest([this](const net::Request& request) {
+          return Access("token", ::geteuid(), &tokens_).who(request, clock_);
         }) {}
 
-  explicit ServerTest(Server::Identify who) : server_(loop_, std::move(who)) {
+  explicit ServerTest(std::function<Result<User>(const net::Request&)> who)
+      : server_(loop_, {.who = std::move(who),
+                        .audit = &audit_,
+                        .clock = [this] { return clock_; },
+                        .complain = {}}) {
     EngineThread::Ports ports;
     ports.engine = &engine_;
     ports.post = [this](EngineThread::Work work) { loop_.post(std::move(work)); };
@@ -75,6 +81,7 @@ class ServerTest : public testing::Test {
   }
 
   net::test::Folder folder_;
+  AuditLog audit_ = AuditLog::open(folder_ / "").value();
   NullJournal journal_;
   MeasuredJournal measured_{journal_};
   SilentBackend backend_;
@@ -85,7 +92,9 @@ class ServerTest : public testing::Test {
   JobTable jobs_;
   RequestKeys requests_;
   EventFeed feed_{loop_, jobs_, 0};
-  std::int64_t now_ = 0;                     ///< Of the engine's thread.
+  std::int64_t now_ = 0;  ///< Of the engine's thread ...
+  Instant clock_{1};      ///< ... and of tokens.
+  Tokens tokens_{[](std::string_view) { return Result<void>(); }};
   std::map<std::string, std::string> kept_;  ///< Variables of jobs.
   /// Of the next one who sits at a task that runs.
   Result<std::unique_ptr<TerminalPort>> terminal_ = fail(Code::not_found, "there is no terminal");
@@ -104,6 +113,9 @@ class ServerTest : public testing::Test {
                                     .catalog = &catalog_,
                                     .factory = &factory_},
                            .feed = &feed_,
+                           .tokens = &tokens_,
+                           .clock = [this] { return clock_; },
+                           .audit = &audit_,
                            .journal = &measured_,
                            .version = "1.2",
                            .commit = "abc",

@@ -7,8 +7,7 @@
 #include "sched/cycle.h"
 #include "sched/test_fleet.h"
 
-namespace tutti {
-namespace {
+namespace tutti::queue_trial_test {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -65,5 +64,4 @@ TEST_F(QueueTrialTest, AQueueThatIsNewHasWhatIsBelowIt) {
   EXPECT_EQ(trial.above[0].used, (NamedAmount{"gpu", 2000}));
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::queue_trial_test

@@ -1,0 +1,246 @@
+#include "api/queue_routes.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "api/job_access.h"
+#include "api/query.h"
+#include "dialect/tutti.h"
+#include "format/json.h"
+#include "format/quantity.h"
+#include "format/text.h"
+#include "sched/queue_trial.h"
+
+namespace tutti {
+namespace {
+
+using Names = std::vector<std::string_view>;
+
+/// Jobs of a queue and of all below it.
+struct JobCounts {
+  std::uint64_t running = 0;
+  std::uint64_t pending = 0;
+};
+
+bool holds_something(const State& state, const Job& job) {
+  for (std::uint32_t at = 0; at < job.gangs; ++at) {
+    if (state.gangs()[GangIndex(job.first_gang.value() + at)].holding > 0) return true;
+  }
+  return false;
+}
+
+/// By queue. O(live jobs * depth of the tree).
+std::vector<JobCounts> count_jobs(const State& state) {
+  std::vector<JobCounts> out(state.queue_count());
+  for (std::size_t at = 0; at < state.jobs().size(); ++at) {
+    const Job& job = state.jobs()[JobIndex(at)];
+    if (!job.id.valid() || !job.queue.valid()) continue;
+    const bool running = holds_something(state, job);
+    for (QueueIndex queue = job.queue; queue.valid(); queue = state.queue(queue).parent) {
+      ++(running ? out[queue.value()].running : out[queue.value()].pending);
+    }
+  }
+  return out;
+}
+
+/// "1500m" cores, "64Gi" of memory, "8" of all else: as limits are written.
+std::string amount_of(std::string_view resource, std::int64_t amount) {
+  if (resource == "cpu") return quantity_milli_text(amount);
+  if (resource == "memory" || resource == "storage") return quantity_text(amount);
+  return std::to_string(amount);
+}
+
+void write_amounts(JsonWriter& json, const std::vector<NamedAmount>& amounts) {
+  json.begin_object();
+  for (const NamedAmount& each : amounts) {
+    json.member(each.name, amount_of(each.name, each.amount));
+  }
+  json.end_object();
+}
+
+void write_used(JsonWriter& json, const State& state, QueueIndex index) {
+  const QueueUsage& used = state.queue_usage(index);
+  json.begin_object();
+  for (std::size_t lane = 0; lane < used.lanes.size(); ++lane) {
+    const std::string& name = state.fleet().lanes().name(Lane(lane));
+    if (used.lanes[lane] > 0) json.member(name, amount_of(name, used.lanes[lane]));
+  }
+  if (used.gpu_milli > 0) json.member("gpu", quantity_milli_text(used.gpu_milli));
+  json.end_object();
+}
+
+void write_queue(JsonWriter& json, const State& state, QueueIndex index, const JobCounts& jobs) {
+  const QueueSpec& spec = state.queue(index).spec;
+  json.begin_object().member("name", spec.name).member("weight", spec.weight);
+  json.key("limit");
+  write_amounts(json, spec.limit);
+  json.key("guarantee");
+  write_amounts(json, spec.guarantee);
+  json.key("used");
+  write_used(json, state, index);
+  json.member("running", jobs.running).member("pending", jobs.pending).end_object();
+}
+
+/// The queues that somebody may see, by name.
+std::string queues_json(const State& state, const User& reader) {
+  std::map<std::string_view, QueueIndex> queues;
+  for (std::size_t at = 0; at < state.queue_count(); ++at) {
+    const std::string& name = state.queue(QueueIndex(at)).spec.name;
+    if (reader.sees(name)) queues.emplace(name, QueueIndex(at));
+  }
+  const std::vector<JobCounts> jobs = count_jobs(state);
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object().key("queues").begin_list();
+  for (const auto& [name, index] : queues) write_queue(json, state, index, jobs[index.value()]);
+  json.end_list().end_object();
+  return out;
+}
+
+Error no_queue(const State& state, const User& reader, std::string_view name) {
+  Names known;
+  for (std::size_t at = 0; at < state.queue_count(); ++at) {
+    const std::string& each = state.queue(QueueIndex(at)).spec.name;
+    if (reader.sees(each)) known.push_back(each);
+  }
+  return {Code::not_found, "no queue " + quote(name), {}, did_you_mean(name, known)};
+}
+
+Result<bool> is_dry_run(const net::Request& request) {
+  TRY(only_known(request, {"dry_run"}));
+  const std::string_view word = request.query_value("dry_run").value_or("false");
+  if (word == "true" || word == "false") return word == "true";
+  return fail(Code::invalid, "dry_run is " + quote(word), "write true or false");
+}
+
+/// May this user make or change such a queue here? Says whether it would be a new one.
+Result<bool> check(const State& state, const User& user, const QueueSpec& queue) {
+  TRY(state.admissible(QueueSet{queue}));
+  for (const auto* const amounts : {&queue.limit, &queue.guarantee}) {
+    for (const NamedAmount& each : *amounts) {
+      if (each.name == "gpu" || state.fleet().lanes().find(each.name)) continue;
+      Names known{"gpu"};
+      for (std::size_t lane = 0; lane < state.fleet().lanes().size(); ++lane) {
+        known.push_back(state.fleet().lanes().name(Lane(lane)));
+      }
+      return fail(Code::not_found, "no node has " + quote(each.name),
+                  did_you_mean(each.name, known));
+    }
+  }
+  if (state.find_queue(queue.name)) return false;
+  const std::size_t slash = queue.name.rfind('/');
+  if (slash == queue.name.npos && user.role != Role::admin) {
+    return fail(Code::denied, "queue " + quote(queue.name) + " would be below no other",
+                "administrators make such queues, operators those below theirs");
+  }
+  if (slash == queue.name.npos || state.find_queue(queue.name.substr(0, slash))) return true;
+  return fail(Code::not_found,
+              "queue " + quote(queue.name) + " would be below " +
+                  quote(queue.name.substr(0, slash)) + ", which is not there",
+              "make that one first");
+}
+
+std::string trial_json(const State& state, const User& reader, const QueueTrial& trial) {
+  constexpr std::size_t shown_most = 100;
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object().member("dry_run", true).member("starting", trial.would_start.size());
+  json.key("would_start").begin_list();
+  std::size_t shown = 0;
+  for (const JobId id : trial.would_start) {
+    const JobSpec& spec = *state.jobs()[state.find(id)].spec;
+    if (!may(reader, spec, Deed::see) || ++shown > shown_most) continue;
+    json.begin_object().member("id", std::to_string(id.value())).member("name", spec.name);
+    json.member("user", spec.user).end_object();
+  }
+  json.end_list().key("above").begin_list();
+  for (const QueueTrial::Above& each : trial.above) {
+    const std::string used = each.used.name == "gpu" ? quantity_milli_text(each.used.amount)
+                                                     : amount_of(each.used.name, each.used.amount);
+    json.begin_object().member("resource", each.used.name).member("used", used);
+    json.member("limit", amount_of(each.limit.name, each.limit.amount)).end_object();
+  }
+  json.end_list().end_object();
+  return out;
+}
+
+}  // namespace
+
+void QueueRoutes::declare(Router& router) {
+  router.add("GET", "/api/v1/queues", Role::viewer, [this](Call call) { list(std::move(call)); });
+  router.add("GET", "/api/v1/queues/{}", Role::viewer,
+             [this](Call call) { show(std::move(call), 200); });
+  router.add("PUT", "/api/v1/queues/{}", Role::operator_,
+             [this](Call call) { set(std::move(call)); });
+}
+
+void QueueRoutes::list(Call call) {
+  engine_.ask([call = std::move(call)](const State& state) mutable -> EngineThread::Work {
+    return [text = queues_json(state, call.user), call = std::move(call)]() mutable {
+      call.send(200, std::move(text));
+    };
+  });
+}
+
+void QueueRoutes::show(Call call, int status) {
+  engine_.ask([call = std::move(call), status](const State& state) mutable -> EngineThread::Work {
+    const std::string& name = call.parts[0];
+    const auto index = state.find_queue(name);
+    if (!index || !call.user.sees(name)) {
+      return [error = no_queue(state, call.user, name), call = std::move(call)]() mutable {
+        call.refuse(error);
+      };
+    }
+    std::string text;
+    JsonWriter json(text);
+    write_queue(json, state, *index, count_jobs(state)[index->value()]);
+    return [text = std::move(text), status, call = std::move(call)]() mutable {
+      call.send(status, std::move(text));
+    };
+  });
+}
+
+void QueueRoutes::set(Call call) {
+  const Result<bool> dry_run = is_dry_run(call.request);
+  if (!dry_run) return call.refuse(dry_run.error());
+  if (!call.user.sees(call.parts[0])) {
+    const Names queues(call.user.queues.begin(), call.user.queues.end());
+    return call.refuse({Code::denied,
+                        call.user.who() + " may not change queue " + quote(call.parts[0]),
+                        {},
+                        "operators may change " + join_names(queues) + " and queues below"});
+  }
+  auto read = [&]() -> Result<QueueSpec> {
+    return parse_queue(TRY(parse_json(call.request.body)), call.parts[0]);
+  }();
+  if (!read) return call.refuse(read.error());
+  engine_.ask([this, dry_run = *dry_run, queue = *std::move(read),
+               call = std::move(call)](const State& state) mutable -> EngineThread::Work {
+    const Result<bool> is_new = check(state, call.user, queue);
+    if (!is_new) {
+      return [error = is_new.error(), call = std::move(call)]() mutable { call.refuse(error); };
+    }
+    if (!dry_run) {
+      return [this, is_new = *is_new, queue = std::move(queue), call = std::move(call)]() mutable {
+        keep(std::move(call), std::move(queue), is_new);
+      };
+    }
+    const QueueTrial trial = try_queue(state, factory_, queue);
+    return [text = trial_json(state, call.user, trial), call = std::move(call)]() mutable {
+      call.send(200, std::move(text));
+    };
+  });
+}
+
+void QueueRoutes::keep(Call call, QueueSpec queue, bool is_new) {
+  engine_.send({QueueSet{std::move(queue)}},
+               [this, is_new, call = std::move(call)](const EngineThread::Answers& done) mutable {
+                 if (!done.front()) return call.refuse(done.front().error());
+                 show(std::move(call), is_new ? 201 : 200);
+               });
+}
+
+}  // namespace tutti
