@@ -88,7 +88,7 @@ class AnswersTest(OpenapiCase):
         self.operations = {
             operation["operationId"]: (path, method, operation)
             for path, item in self.document["paths"].items() for method, operation in item.items()
-            if method in ("get", "post")}
+            if method in ("get", "post", "put", "delete")}
         self.called = set()
         check = self.check
         for name in "lives", "isReady", "readDescription", "readMetrics", "listNodes":
@@ -134,8 +134,28 @@ class AnswersTest(OpenapiCase):
         check("cordonNode", 200, name=node)
         check("cordonNode", 404, name="nosuch")
         check("uncordonNode", 200, name=node)
+        self.check_access()
         self.check_events()
         self.assertEqual(self.called, set(self.operations))
+
+    def check_access(self):
+        check = self.check
+        check("listQueues", 200)
+        check("setQueue", 201, json.dumps({"limit": {"gpu": 8, "cpu": "1500m"}}), name="a")
+        check("setQueue", 200, json.dumps({"limit": {"gpu": 8}, "weight": 2}), name="a")
+        check("setQueue", 200, "{}", name="a", query="?dry_run=true")
+        check("setQueue", 404, "{}", name="b%2Fc")
+        check("showQueue", 200, name="a")
+        check("showQueue", 404, name="b")
+        _, made = check("makeToken", 201, json.dumps({"role": "viewer", "queues": ["a"]}))
+        check("makeToken", 400, json.dumps({"role": "king"}))
+        check("listTokens", 200)
+        check("listTokens", 403, headers={"Authorization": "Bearer " + made["token"]})
+        check("revokeToken", 200, id=made["id"])
+        check("revokeToken", 404, id=made["id"])
+        _, page = check("readAudit", 200, query="?limit=2")
+        check("readAudit", 200, query="?cursor=" + page["next"])
+        check("readAudit", 400, query="?cursor=x")
 
     def check_events(self):
         _, text = self.check("readEvents", 200, query="?from=0&follow=false")
