@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "api/tokens.h"
@@ -67,7 +68,8 @@ Result<User> Access::who(const net::Request& request, Instant now) const {
   if (given.starts_with(scheme)) {
     const std::string_view secret = given.substr(scheme.size());
     if (same_secret(secret, token_)) {
-      return User{.name = user_name(owner_), .role = Role::admin, .token = "admin.token"};
+      return User{
+          .name = user_name(owner_), .role = Role::admin, .token = std::string(first_token)};
     }
     if (const Token* const token = others_ == nullptr ? nullptr : others_->find(secret)) {
       if (!token->expired(now)) {
@@ -80,6 +82,12 @@ Result<User> Access::who(const net::Request& request, Instant now) const {
   }
   return fail(Code::denied, given.empty() ? "no token" : "this token is not known",
               "TUTTI_TOKEN holds yours; an administrator makes them: tutti token create");
+}
+
+StillGood still_good(const Tokens& tokens, std::function<Instant()> clock) {
+  return [&tokens, clock = std::move(clock)](const std::string& token) {
+    return token.empty() || token == Access::first_token || tokens.is_good(token, clock());
+  };
 }
 
 std::string user_name(uid_t uid) {

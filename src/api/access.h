@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -61,12 +62,18 @@ class Access {
 
   /// Refused without a word about whether the token was nearly right.
   Result<User> who(const net::Request& request, Instant now) const;
+  /// The id of the administrator's.
+  static constexpr std::string_view first_token = "admin.token";
 
  private:
   std::string token_;
   uid_t owner_;
   const Tokens* others_;
 };
+
+/// Is whoever showed this token, some time ago, still let in? Empty: he showed none.
+using StillGood = std::function<bool(const std::string& token)>;
+StillGood still_good(const Tokens& tokens, std::function<Instant()> clock);
 
 /// A new token, which nobody can guess.
 std::string random_token();

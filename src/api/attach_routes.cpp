@@ -37,17 +37,25 @@ std::string end_of(const JobRow& job, const TaskRow& task) {
 /// Somebody at a task.
 class AttachRoutes::Session {
  public:
-  Session(AttachRoutes& owner, TaskId task, net::Duplex duplex)
-      : owner_(owner), task_(task), duplex_(std::move(duplex)) {}
+  Session(AttachRoutes& owner, TaskId task, std::string token, net::Duplex duplex)
+      : owner_(owner), task_(task), token_(std::move(token)), duplex_(std::move(duplex)) {}
 
   void start() {
     duplex_.start([this](std::string_view bytes) { hear(bytes); }, [this](const auto&) { left(); });
     duplex_.on_written([this] { pass_on(); });
+    check_later();
     look();
   }
 
  private:
   const JobRow& job() const { return *owner_.ports_.jobs->find(task_.job); }
+
+  void check_later() {
+    checking_ = owner_.ports_.loop->after(owner_.ports_.between_checks, [this] {
+      if (owner_.ports_.still_good(token_)) return check_later();
+      give_up("the token is not good any more");
+    });
+  }
 
   /// Has the task begun, or ended?
   void look() {
@@ -177,11 +185,13 @@ class AttachRoutes::Session {
 
   AttachRoutes& owner_;
   TaskId task_;
+  std::string token_;
   net::Duplex duplex_;
   FrameReader reader_;
   std::unique_ptr<TerminalPort> port_;
   net::Watch watch_;
   net::Timer timer_;
+  net::Timer checking_;
   Duration pause_ = first_look;
   std::uint32_t attempt_ = 0;       ///< That was looked at last.
   std::optional<Instant> gone_at_;  ///< When its terminal went.
@@ -229,8 +239,8 @@ void AttachRoutes::attach(Call call) {
   }
   net::Duplex duplex = call.upgrade(attach_protocol);
   if (!duplex.open()) return;
-  const auto session =
-      std::make_shared<Session>(*this, TaskId{row->id, *ordinal}, std::move(duplex));
+  const auto session = std::make_shared<Session>(*this, TaskId{row->id, *ordinal}, call.user.token,
+                                                 std::move(duplex));
   sessions_.insert(session);
   session->start();
 }

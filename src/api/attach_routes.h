@@ -46,6 +46,8 @@ class AttachRoutes {
     EngineThread* engine = nullptr;
     const JobTable* jobs = nullptr;
     OpenTerminal open_terminal;
+    StillGood still_good;
+    Duration between_checks = Duration::seconds(5);  ///< Whether it is so.
   };
 
   explicit AttachRoutes(Ports ports);

@@ -159,6 +159,17 @@ TEST_F(AttachRoutesTest, AServerThatEndsCancelsNothing) {
   EXPECT_FALSE(jobs_.find(JobId(1))->cancelled);
 }
 
+// The job goes on: nobody has left it.
+TEST_F(AttachRoutesTest, WhoseTokenIsTakenBackIsLetGo) {
+  ASSERT_EQ(submit(R"(, "attended": "pipes")").status, 201);
+  user_.token = tokens_.make({.role = Role::user, .created = Instant{1}})->token.id;
+  sit_down();
+  ASSERT_TRUE(tokens_.revoke(user_.token).has_value());
+  EXPECT_TRUE(until([&] { return got_.ends_with("gone"); })) << got_;
+  EXPECT_THAT(got_, HasSubstr("the token is not good any more"));
+  EXPECT_FALSE(jobs_.find(JobId(1))->cancelled);
+}
+
 TEST(AttachFrameTest, PiecesOfAnySizeAreTheSameFrames) {
   const std::string all = frame('i', "hello") + frame('e', "") + frame('o', std::string(700, 'x'));
   for (const std::size_t size : {1U, 2U, 3U, 7U, 4096U}) {

@@ -30,15 +30,16 @@ bool EventFeed::Message::concerns(const Filter& filter) const {
   return filter.queue.empty() || (spec && spec->queue == filter.queue);
 }
 
-bool EventFeed::Message::is_seen_from(const Bounds& bounds) const {
+bool EventFeed::Message::is_seen_by(const Reader& reader) const {
+  const auto& bounds = reader.queues;
   return bounds.empty() || !spec || std::ranges::any_of(bounds, [&](const std::string& root) {
            return is_within(spec->queue, root);
          });
 }
 
-EventFeed::Text EventFeed::Row::matching(const Filter& filter, const Bounds& bounds) const {
+EventFeed::Text EventFeed::Row::matching(const Filter& filter, const Reader& reader) const {
   const auto wanted = [&](const Message& each) {
-    return each.concerns(filter) && each.is_seen_from(bounds);
+    return each.concerns(filter) && each.is_seen_by(reader);
   };
   const auto count = std::ranges::count_if(messages, wanted);
   if (count == std::ssize(messages)) return text;
@@ -90,7 +91,7 @@ void EventFeed::apply(const Happening& happening) {
     row.messages[at].end = text.size();
   }
   row.text = std::make_shared<const std::string>(std::move(text));
-  for (auto& [bounds, hubs] : hubs_) publish(row, bounds, hubs);
+  for (auto& [reader, hubs] : hubs_) publish(row, reader, hubs);
   keep(std::move(row));
 }
 
@@ -104,13 +105,12 @@ void EventFeed::keep(Row row) {
   }
 }
 
-void EventFeed::publish(const Row& row, const Bounds& bounds,
-                        std::map<Filter, net::StreamHub>& hubs) {
+void EventFeed::publish(const Row& row, const Reader& reader, Hubs& hubs) {
   if (hubs.empty()) return;
   const auto tell = [&](const Filter& filter) {
     const auto hub = hubs.find(filter);
     if (hub == hubs.end()) return;
-    if (const Text text = row.matching(filter, bounds)) hub->second.push(text);
+    if (const Text text = row.matching(filter, reader)) hub->second.push(text);
   };
   std::vector<Filter> concerned{{}};
   for (const Message& each : row.messages) {
@@ -149,11 +149,10 @@ bool EventFeed::catch_up(Late& late) {
   for (; row != kept_.end(); ++row) {
     if (!late.stream.open()) return true;
     if (late.stream.queued() > queued_most) return false;
-    if (const Text text = row->matching(late.wish.filter, late.wish.bound_to))
-      late.stream.push(text);
+    if (const Text text = row->matching(late.wish.filter, late.wish.reader)) late.stream.push(text);
     after = row->row;
   }
-  if (late.wish.follow) hubs_[late.wish.bound_to][late.wish.filter].add(std::move(late.stream));
+  if (late.wish.follow) hubs_[late.wish.reader][late.wish.filter].add(std::move(late.stream));
   return true;
 }
 
@@ -167,7 +166,11 @@ void EventFeed::catch_up_soon() {
 
 void EventFeed::beat() {
   const auto text = std::make_shared<const std::string>(": still here\n" + id_line(newest_) + "\n");
-  for (auto& [bounds, hubs] : hubs_) {
+  if (good_) {
+    std::erase_if(hubs_, [&](const auto& each) { return !good_(each.first.token); });
+    std::erase_if(late_, [&](const Late& each) { return !good_(each.wish.reader.token); });
+  }
+  for (auto& [reader, hubs] : hubs_) {
     for (auto& [filter, hub] : hubs) hub.push(text);
     std::erase_if(hubs, [](const auto& each) { return each.second.size() == 0; });
   }
@@ -177,7 +180,7 @@ void EventFeed::beat() {
 
 std::size_t EventFeed::readers() const {
   std::size_t count = late_.size();
-  for (const auto& [bounds, hubs] : hubs_) {
+  for (const auto& [reader, hubs] : hubs_) {
     for (const auto& [filter, hub] : hubs) count += hub.size();
   }
   return count;

@@ -15,11 +15,13 @@
 
 #include <compare>
 #include <deque>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/job_table.h"
@@ -41,10 +43,15 @@ class EventFeed {
     std::string queue;
     friend auto operator<=>(const Filter&, const Filter&) = default;
   };
+  /// Who reads, as far as it matters (access.h).
+  struct Reader {
+    std::vector<std::string> queues;  ///< To which he is bound; none: to none.
+    std::string token;                ///< That let him in.
+    friend auto operator<=>(const Reader&, const Reader&) = default;
+  };
   struct Wish {
     Filter filter;
-    /// To which queues the reader is bound (access.h); none: to none.
-    std::vector<std::string> bound_to;
+    Reader reader;
     JournalRow after = 0;  ///< Only what happened later.
     bool follow = true;    ///< Else it ends with what there is.
   };
@@ -59,6 +66,10 @@ class EventFeed {
   void apply(const Happening& happening);
 
   void add(net::OpenStream reader, const Wish& wish);
+  /// With each heart beat, readers whose token is not good any more are cut off.
+  void cut_off_unless(std::function<bool(const std::string& token)> good) {
+    good_ = std::move(good);
+  }
   /// The last row that was heard of.
   JournalRow newest() const { return newest_; }
   /// Everything after this row is kept.
@@ -67,7 +78,6 @@ class EventFeed {
 
  private:
   using Text = std::shared_ptr<const std::string>;
-  using Bounds = std::vector<std::string>;
   /// One message of a row: where it stands in the row's text, without its id.
   struct Message {
     JobId job;  ///< Not valid for nodes.
@@ -76,7 +86,7 @@ class EventFeed {
     std::size_t end = 0;
 
     bool concerns(const Filter& filter) const;
-    bool is_seen_from(const Bounds& bounds) const;
+    bool is_seen_by(const Reader& reader) const;
   };
   struct Row {
     JournalRow row = 0;
@@ -84,7 +94,7 @@ class EventFeed {
     Text text;
 
     /// What of it is wanted by somebody who may see it; none where nothing is.
-    Text matching(const Filter& filter, const Bounds& bounds) const;
+    Text matching(const Filter& filter, const Reader& reader) const;
   };
   /// Somebody who is still to get older rows.
   struct Late {
@@ -93,7 +103,8 @@ class EventFeed {
   };
 
   void keep(Row row);
-  static void publish(const Row& row, const Bounds& bounds, std::map<Filter, net::StreamHub>& hubs);
+  using Hubs = std::map<Filter, net::StreamHub>;
+  static void publish(const Row& row, const Reader& reader, Hubs& hubs);
   bool knows(JournalRow row) const { return row >= complete_after_ && row <= newest_; }
   /// Hands over what is kept; true when the reader needs nothing more of that.
   bool catch_up(Late& late);
@@ -107,7 +118,8 @@ class EventFeed {
   JournalRow newest_ = 0;
   std::size_t kept_bytes_ = 0;
   std::deque<Row> kept_;
-  std::map<Bounds, std::map<Filter, net::StreamHub>> hubs_;
+  std::map<Reader, Hubs> hubs_;
+  std::function<bool(const std::string& token)> good_;
   std::list<Late> late_;
   net::Timer catching_up_;
   net::Timer beating_;

@@ -232,6 +232,21 @@ class SmallFeedTest : public EventFeedTest {
   SmallFeedTest() : EventFeedTest({.rows = 4, .heart_beat = Duration::milliseconds(20)}) {}
 };
 
+// Within a heart beat; others with good tokens stay.
+TEST_F(SmallFeedTest, WhoseTokenIsNotGoodAnyMoreIsLetGo) {
+  std::string bad;
+  feed_->cut_off_unless([&](const std::string& token) { return token != bad; });
+  user_.token = "one";
+  const Reader& one = read("");
+  user_.token = "two";
+  const Reader& two = read("");
+  EXPECT_EQ(feed_->readers(), 2U);
+  bad = "one";
+  until([&] { return one.over; });
+  EXPECT_FALSE(two.over);
+  EXPECT_EQ(feed_->readers(), 1U);
+}
+
 TEST_F(SmallFeedTest, WhoComesTooLateStartsAnew) {
   for (int job = 0; job < 6; ++job) submit();
   EXPECT_EQ(feed_->complete_after(), 2U);

@@ -17,7 +17,7 @@ Result<EventFeed::Wish> EventRoutes::wish_of(const Call& call) const {
   const net::Request& request = call.request;
   TRY(only_known(request, {"job", "queue", "from", "follow"}));
   EventFeed::Wish wish;
-  wish.bound_to = call.user.queues;
+  wish.reader = {call.user.queues, call.user.token};
   if (const auto job = request.query_value("job")) {
     const JobRow* const row = visible_job(call.user, jobs_, *job);
     if (row == nullptr) {

@@ -22,6 +22,7 @@ struct JobRoutes::Reading {
   net::OpenStream stream;
   TaskId task;
   std::uint32_t attempt = 0;
+  std::string token;      ///< Of the reader.
   bool own_file = false;  ///< The job's, in which all attempts write.
   ReadOutput next;
   net::Timer timer;
@@ -57,6 +58,7 @@ void JobRoutes::output(Call call) {
     if (!opened) return call.refuse(opened.error());
     reading->next = *std::move(opened);
   }
+  reading->token = call.user.token;
   reading->task = {row->id, static_cast<std::uint32_t>(*ordinal)};
   const bool follow = call.request.query_value("follow").value_or("") == "true";
   reading->stream = call.stream(
@@ -64,6 +66,7 @@ void JobRoutes::output(Call call) {
   // The function owns itself while it waits for its timer, and ends with the reader.
   auto look = std::make_shared<std::function<void()>>();
   *look = [this, reading, follow, weak = std::weak_ptr(look)] {
+    if (!ports_.still_good(reading->token)) return reading->stream.finish();
     const TaskRow& task = ports_.jobs->find(reading->task.job)->tasks[reading->task.ordinal];
     // Looked at first: what an attempt printed is complete when it is said to have ended.
     const bool over = !follow || ended(task.phase);

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sched/test_fleet.h"
@@ -19,8 +20,10 @@ class JobQuotaTest : public testing::Test {
     apply(JobSubmitted{JobId(id), std::make_shared<const JobSpec>(std::move(spec))});
   }
   void apply(const Event& event, std::vector<TaskMove> moves = {}) {
-    table_.apply(
-        {.row = 1, .at = {}, .event = std::make_shared<const Event>(event), .moves = moves});
+    table_.apply({.row = 1,
+                  .at = {},
+                  .event = std::make_shared<const Event>(event),
+                  .moves = std::move(moves)});
   }
 
   JobTable table_;

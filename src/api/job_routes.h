@@ -46,6 +46,8 @@ class JobRoutes {
     std::function<Result<ReadOutput>(const std::string& path, const std::string& user)> open_file;
     /// The only one whose jobs can run here; empty: everybody's can.
     std::string only_user;
+    /// Whoever follows something is let go when it is so no more.
+    StillGood still_good;
     /// Of one user who is no administrator, waiting and running.
     std::uint64_t jobs_per_user = UINT64_MAX;
   };

@@ -179,7 +179,8 @@ void QueueRoutes::declare(Router& router) {
 
 void QueueRoutes::list(Call call) {
   engine_.ask([call = std::move(call)](const State& state) mutable -> EngineThread::Work {
-    return [text = queues_json(state, call.user), call = std::move(call)]() mutable {
+    std::string text = queues_json(state, call.user);
+    return [text = std::move(text), call = std::move(call)]() mutable {
       call.send(200, std::move(text));
     };
   });
@@ -190,9 +191,8 @@ void QueueRoutes::show(Call call, int status) {
     const std::string& name = call.parts[0];
     const auto index = state.find_queue(name);
     if (!index || !call.user.sees(name)) {
-      return [error = no_queue(state, call.user, name), call = std::move(call)]() mutable {
-        call.refuse(error);
-      };
+      Error error = no_queue(state, call.user, name);
+      return [error = std::move(error), call = std::move(call)]() mutable { call.refuse(error); };
     }
     std::string text;
     JsonWriter json(text);
@@ -228,8 +228,8 @@ void QueueRoutes::set(Call call) {
         keep(std::move(call), std::move(queue), is_new);
       };
     }
-    const QueueTrial trial = try_queue(state, factory_, queue);
-    return [text = trial_json(state, call.user, trial), call = std::move(call)]() mutable {
+    std::string text = trial_json(state, call.user, try_queue(state, factory_, queue));
+    return [text = std::move(text), call = std::move(call)]() mutable {
       call.send(200, std::move(text));
     };
   });

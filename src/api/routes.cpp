@@ -2,12 +2,25 @@
 
 namespace tutti {
 
-AllRoutes::AllRoutes(Server& server, const Ports& ports)
+namespace {
+
+AllRoutes::Ports completed(AllRoutes::Ports ports) {
+  ports.jobs.still_good = still_good(*ports.tokens, ports.clock);
+  return ports;
+}
+
+}  // namespace
+
+AllRoutes::AllRoutes(Server& server, const Ports& ports) : AllRoutes(completed(ports), server) {}
+
+AllRoutes::AllRoutes(const Ports& ports, Server& server)
     : jobs_(ports.jobs),
       attach_({.loop = ports.jobs.loop,
                .engine = ports.jobs.engine,
                .jobs = ports.jobs.jobs,
-               .open_terminal = ports.open_terminal}),
+               .open_terminal = ports.open_terminal,
+               .still_good = ports.jobs.still_good,
+               .between_checks = ports.between_checks}),
       nodes_(*ports.jobs.engine),
       queues_(*ports.jobs.engine, *ports.jobs.factory),
       events_(*ports.feed, *ports.jobs.jobs),
@@ -22,6 +35,7 @@ AllRoutes::AllRoutes(Server& server, const Ports& ports)
                .version = ports.version,
                .commit = ports.commit,
                .patience = ports.patience}) {
+  ports.feed->cut_off_unless(ports.jobs.still_good);
   jobs_.declare(server.router());
   attach_.declare(server.router());
   nodes_.declare(server.router());

@@ -29,7 +29,8 @@ class AllRoutes {
     const MeasuredJournal* journal = nullptr;
     std::string version;
     std::string commit;
-    Duration patience = Duration::seconds(5);  ///< With the engine; then it is not ready.
+    Duration patience = Duration::seconds(5);        ///< With the engine; then it is not ready.
+    Duration between_checks = Duration::seconds(5);  ///< Of who sits at a task.
   };
 
   /// The server answers them from now on.
@@ -39,6 +40,9 @@ class AllRoutes {
   void stop() { attach_.stop(); }
 
  private:
+  /// REQUIRES: ports that lack nothing.
+  AllRoutes(const Ports& ports, Server& server);
+
   JobRoutes jobs_;
   AttachRoutes attach_;
   NodeRoutes nodes_;

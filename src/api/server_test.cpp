@@ -83,6 +83,7 @@ TEST_F(ServedTest, EveryChangeIsNotedWithWhoMadeIt) {
       "{\"name\": \"a\", \"command\": [\"true\"]}\nx\n" +
           std::string("{\"name\": \"b\", \"command\": [\"true\"]}"));
   ask("BREW", "/nothing%1b%5b2J");
+  ask("GET", "/api/v1/jobs/1/tasks/0:attach");
   as("", Role::anybody);
   ask("POST", "/api/v1/jobs/1:cancel");
   std::vector<std::string> got;
@@ -93,6 +94,7 @@ TEST_F(ServedTest, EveryChangeIsNotedWithWhoMadeIt) {
                                         "bob uid 77 POST /api/v1/jobs/1:cancel 403 -",
                                         "bob uid 77 POST /api/v1/jobs:batch 200 2-3",
                                         "bob uid 77 BREW /nothing%1b%5b2J 404 -",
+                                        "bob uid 77 GET /api/v1/jobs/1/tasks/0:attach 403 -",
                                         "POST /api/v1/jobs/1:cancel 401 -"));
   for (const std::string& line : audit_.read(audit_.end(), 1000)->lines) {
     EXPECT_THAT(line, Not(HasSubstr("secret")));

@@ -119,7 +119,8 @@ class ServerTest : public testing::Test {
                            .journal = &measured_,
                            .version = "1.2",
                            .commit = "abc",
-                           .patience = Duration::milliseconds(50)};
+                           .patience = Duration::milliseconds(50),
+                           .between_checks = Duration::milliseconds(50)};
     ports.jobs.keep_environment = [this](std::string_view name, std::string_view variables) {
       kept_[std::string(name)] = variables;
       return Result<void>();

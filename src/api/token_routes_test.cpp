@@ -50,6 +50,19 @@ TEST_F(TokenRoutesTest, ATokenIsShownOnceAndGoodUntilItIsRevoked) {
   EXPECT_EQ(ask("GET", "/api/v1/tokens").body, R"({"tokens":[]})");
 }
 
+TEST_F(TokenRoutesTest, WhoFollowsOutputIsLetGoWhenItIsRevoked) {
+  const Value token = made(R"({"role": "user", "user": "root"})");
+  const std::string secret(token.find("token")->text_value());
+  ASSERT_EQ(
+      ask("POST", "/api/v1/jobs", R"({"job": {"name": "j", "command": ["true"]}})", secret).status,
+      201);
+  const net::Timer soon = loop_.after(Duration::milliseconds(50), [&] {
+    EXPECT_TRUE(tokens_.revoke(std::string(token.find("id")->text_value())).has_value());
+  });
+  // There is no node for the job, so that it does not end.
+  EXPECT_EQ(ask("GET", "/api/v1/jobs/1/output?follow=true", {}, secret).status, 200);
+}
+
 TEST_F(TokenRoutesTest, SomeLastForEverAndAllForNinetyDays) {
   EXPECT_TRUE(made(R"({"role": "admin", "expires": "never"})").find("expires")->is(Kind::null));
   EXPECT_EQ(made(R"({"role": "admin"})").find("expires")->text_value(),

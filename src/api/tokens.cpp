@@ -143,7 +143,11 @@ Result<Tokens> Tokens::read(std::string_view text, Keep keep) {
 
 void Tokens::index() {
   by_hash_.clear();
-  for (std::size_t at = 0; at < all_.size(); ++at) by_hash_.emplace(all_[at].hash, at);
+  by_id_.clear();
+  for (std::size_t at = 0; at < all_.size(); ++at) {
+    by_hash_.emplace(all_[at].hash, at);
+    by_id_.emplace(all_[at].id, at);
+  }
 }
 
 Result<void> Tokens::replace(std::vector<Token> by) {
@@ -177,6 +181,11 @@ Result<void> Tokens::revoke(const std::string& id) {
     return replace(std::move(fewer));
   }
   return fail(Code::not_found, "no token " + quote(id), "tutti token list shows them");
+}
+
+bool Tokens::is_good(std::string_view id, Instant now) const {
+  const auto at = by_id_.find(id);
+  return at != by_id_.end() && !all_[at->second].expired(now);
 }
 
 const Token* Tokens::find(std::string_view secret) const {

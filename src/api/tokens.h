@@ -52,6 +52,8 @@ class Tokens {
   Result<void> revoke(const std::string& id);
 
   const Token* find(std::string_view secret) const;
+  /// Was it neither taken back, nor has it expired?
+  bool is_good(std::string_view id, Instant now) const;
   /// The oldest first.
   const std::vector<Token>& all() const { return all_; }
 
@@ -62,6 +64,7 @@ class Tokens {
   Keep keep_;
   std::vector<Token> all_;
   std::map<std::string, std::size_t, std::less<>> by_hash_;
+  std::map<std::string, std::size_t, std::less<>> by_id_;
 };
 
 /// One that somebody may be given, from the field `role`.
