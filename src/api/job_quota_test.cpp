@@ -53,6 +53,7 @@ TEST_F(JobQuotaTest, WhatIsOverDoesNotCount) {
   move.phase = TaskPhase::failed;
   apply(JobCancelled{JobId(1)}, {move});
   EXPECT_EQ(table_.live_of("ana"), 1U);
+  EXPECT_EQ(table_.by_queue().at("default").waiting, 1U);
   EXPECT_TRUE(quota_.take("ana").has_value());
 }
 

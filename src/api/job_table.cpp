@@ -84,11 +84,10 @@ void JobTable::submitted(const Happening& happening, const JobSubmitted& event) 
   row.id = event.id;
   row.spec = event.spec;
   row.submitted = happening.at;
-  ++live_[event.spec->user];
   row.held = event.spec->held;
   row.state = row.held ? JobState::held : JobState::pending;
   row.tasks.resize(tasks_of(*event.spec));
-  by_state_[static_cast<std::size_t>(row.state)].insert(row.id.value());
+  list(row);
   next_ = std::max(next_, event.id.value() + 1);
 }
 
@@ -139,8 +138,6 @@ void JobTable::settle(JobRow& row, Instant at) {
 
 void JobTable::finish(JobRow& row, Instant at) {
   row.finished = at;
-  const auto live = live_.find(row.spec->user);
-  if (--live->second == 0) live_.erase(live);
   row.reason.clear();
   const auto failed = std::ranges::find(row.tasks, TaskPhase::failed, &TaskRow::phase);
   if (failed != row.tasks.end() && !row.cancelled) {
@@ -154,11 +151,28 @@ void JobTable::finish(JobRow& row, Instant at) {
   set_state(row, row.cancelled || never ? JobState::cancelled : JobState::succeeded);
 }
 
+void JobTable::list(const JobRow& row) {
+  by_state_[static_cast<std::size_t>(row.state)].insert(row.id.value());
+  if (ended(row.state)) return;
+  ++live_[row.spec->user];
+  LiveJobs& jobs = by_queue_[row.spec->queue];
+  ++(row.state == JobState::running ? jobs.running : jobs.waiting);
+}
+
+void JobTable::unlist(const JobRow& row) {
+  by_state_[static_cast<std::size_t>(row.state)].erase(row.id.value());
+  if (ended(row.state)) return;
+  const auto live = live_.find(row.spec->user);
+  if (--live->second == 0) live_.erase(live);
+  LiveJobs& jobs = by_queue_[row.spec->queue];
+  --(row.state == JobState::running ? jobs.running : jobs.waiting);
+}
+
 void JobTable::set_state(JobRow& row, JobState state) {
   if (row.state == state) return;
-  by_state_[static_cast<std::size_t>(row.state)].erase(row.id.value());
-  by_state_[static_cast<std::size_t>(state)].insert(row.id.value());
+  unlist(row);
   row.state = state;
+  list(row);
 }
 
 }  // namespace tutti

@@ -59,6 +59,12 @@ struct JobRow {
   std::uint32_t over = 0;     ///< ... and those that ended.
 };
 
+/// Of jobs that are not over.
+struct LiveJobs {
+  std::uint64_t running = 0;
+  std::uint64_t waiting = 0;
+};
+
 class JobTable {
  public:
   void apply(const Happening& happening);
@@ -80,6 +86,9 @@ class JobTable {
     const auto at = live_.find(user);
     return at == live_.end() ? 0 : at->second;
   }
+  /// By queue, without those below it.
+  using ByQueue = std::map<std::string, LiveJobs, std::less<>>;
+  const ByQueue& by_queue() const { return by_queue_; }
   bool knows_node(std::string_view name) const { return known_nodes_.contains(name); }
   const std::string& node(NodeIndex index) const { return nodes_[index.value()]; }
 
@@ -91,6 +100,9 @@ class JobTable {
   void settle(JobRow& row, Instant at);
   void finish(JobRow& row, Instant at);
   void set_state(JobRow& row, JobState state);
+  /// It comes into its state, or leaves it.
+  void list(const JobRow& row);
+  void unlist(const JobRow& row);
   /// None where it ended, too.
   JobRow* live(JobId id);
 
@@ -98,6 +110,7 @@ class JobTable {
   std::uint64_t next_ = 1;
   std::array<std::set<std::uint64_t>, job_states> by_state_;
   std::map<std::string, std::uint64_t, std::less<>> live_;  ///< Jobs by user, none of them over.
+  ByQueue by_queue_;
   std::vector<std::string> nodes_;  ///< In the order of their first reports, as in Fleet.
   std::set<std::string, std::less<>> known_nodes_;
 };

@@ -19,29 +19,19 @@ namespace {
 
 using Names = std::vector<std::string_view>;
 
-/// Jobs of a queue and of all below it.
-struct JobCounts {
-  std::uint64_t running = 0;
-  std::uint64_t pending = 0;
-};
-
-bool holds_something(const State& state, const Job& job) {
-  for (std::uint32_t at = 0; at < job.gangs; ++at) {
-    if (state.gangs()[GangIndex(job.first_gang.value() + at)].holding > 0) return true;
-  }
-  return false;
-}
-
-/// By queue. O(live jobs * depth of the tree).
-std::vector<JobCounts> count_jobs(const State& state) {
-  std::vector<JobCounts> out(state.queue_count());
-  for (std::size_t at = 0; at < state.jobs().size(); ++at) {
-    const Job& job = state.jobs()[JobIndex(at)];
-    if (!job.id.valid() || !job.queue.valid()) continue;
-    const bool running = holds_something(state, job);
-    for (QueueIndex queue = job.queue; queue.valid(); queue = state.queue(queue).parent) {
-      ++(running ? out[queue.value()].running : out[queue.value()].pending);
-    }
+/// Of a queue and of all below it. O(queues below it).
+LiveJobs jobs_of(const JobTable::ByQueue& by_queue, const std::string& queue) {
+  LiveJobs out;
+  const auto add = [&](const LiveJobs& jobs) {
+    out.running += jobs.running;
+    out.waiting += jobs.waiting;
+  };
+  const auto own = by_queue.find(queue);
+  if (own != by_queue.end()) add(own->second);
+  const std::string below = queue + "/";
+  for (auto at = by_queue.lower_bound(below); at != by_queue.end(); ++at) {
+    if (!at->first.starts_with(below)) break;
+    add(at->second);
   }
   return out;
 }
@@ -72,7 +62,8 @@ void write_used(JsonWriter& json, const State& state, QueueIndex index) {
   json.end_object();
 }
 
-void write_queue(JsonWriter& json, const State& state, QueueIndex index, const JobCounts& jobs) {
+void write_queue(JsonWriter& json, const State& state, QueueIndex index,
+                 const JobTable::ByQueue& by_queue) {
   const QueueSpec& spec = state.queue(index).spec;
   json.begin_object().member("name", spec.name).member("weight", spec.weight);
   json.key("limit");
@@ -81,21 +72,21 @@ void write_queue(JsonWriter& json, const State& state, QueueIndex index, const J
   write_amounts(json, spec.guarantee);
   json.key("used");
   write_used(json, state, index);
-  json.member("running", jobs.running).member("pending", jobs.pending).end_object();
+  const LiveJobs jobs = jobs_of(by_queue, spec.name);
+  json.member("running", jobs.running).member("pending", jobs.waiting).end_object();
 }
 
 /// The queues that somebody may see, by name.
-std::string queues_json(const State& state, const User& reader) {
+std::string queues_json(const State& state, const User& reader, const JobTable::ByQueue& by_queue) {
   std::map<std::string_view, QueueIndex> queues;
   for (std::size_t at = 0; at < state.queue_count(); ++at) {
     const std::string& name = state.queue(QueueIndex(at)).spec.name;
     if (reader.sees(name)) queues.emplace(name, QueueIndex(at));
   }
-  const std::vector<JobCounts> jobs = count_jobs(state);
   std::string out;
   JsonWriter json(out);
   json.begin_object().key("queues").begin_list();
-  for (const auto& [name, index] : queues) write_queue(json, state, index, jobs[index.value()]);
+  for (const auto& [name, index] : queues) write_queue(json, state, index, by_queue);
   json.end_list().end_object();
   return out;
 }
@@ -178,8 +169,9 @@ void QueueRoutes::declare(Router& router) {
 }
 
 void QueueRoutes::list(Call call) {
-  engine_.ask([call = std::move(call)](const State& state) mutable -> EngineThread::Work {
-    std::string text = queues_json(state, call.user);
+  engine_.ask([by_queue = jobs_.by_queue(),
+               call = std::move(call)](const State& state) mutable -> EngineThread::Work {
+    std::string text = queues_json(state, call.user, by_queue);
     return [text = std::move(text), call = std::move(call)]() mutable {
       call.send(200, std::move(text));
     };
@@ -187,7 +179,8 @@ void QueueRoutes::list(Call call) {
 }
 
 void QueueRoutes::show(Call call, int status) {
-  engine_.ask([call = std::move(call), status](const State& state) mutable -> EngineThread::Work {
+  engine_.ask([by_queue = jobs_.by_queue(), status,
+               call = std::move(call)](const State& state) mutable -> EngineThread::Work {
     const std::string& name = call.parts[0];
     const auto index = state.find_queue(name);
     if (!index || !call.user.sees(name)) {
@@ -196,7 +189,7 @@ void QueueRoutes::show(Call call, int status) {
     }
     std::string text;
     JsonWriter json(text);
-    write_queue(json, state, *index, count_jobs(state)[index->value()]);
+    write_queue(json, state, *index, by_queue);
     return [text = std::move(text), status, call = std::move(call)]() mutable {
       call.send(status, std::move(text));
     };

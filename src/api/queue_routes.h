@@ -4,6 +4,7 @@
 #include <string>
 
 #include "api/engine_thread.h"
+#include "api/job_table.h"
 #include "api/router.h"
 
 namespace tutti {
@@ -12,9 +13,9 @@ class PolicyFactory;
 
 class QueueRoutes {
  public:
-  /// Both must outlive the routes.
-  QueueRoutes(EngineThread& engine, const PolicyFactory& factory)
-      : engine_(engine), factory_(factory) {}
+  /// All of it must outlive the routes.
+  QueueRoutes(EngineThread& engine, const JobTable& jobs, const PolicyFactory& factory)
+      : engine_(engine), jobs_(jobs), factory_(factory) {}
   void declare(Router& router);
 
  private:
@@ -24,6 +25,7 @@ class QueueRoutes {
   void keep(Call call, QueueSpec queue, bool is_new);
 
   EngineThread& engine_;
+  const JobTable& jobs_;
   const PolicyFactory& factory_;
 };
 

@@ -22,7 +22,7 @@ AllRoutes::AllRoutes(const Ports& ports, Server& server)
                .still_good = ports.jobs.still_good,
                .between_checks = ports.between_checks}),
       nodes_(*ports.jobs.engine),
-      queues_(*ports.jobs.engine, *ports.jobs.factory),
+      queues_(*ports.jobs.engine, *ports.jobs.jobs, *ports.jobs.factory),
       events_(*ports.feed, *ports.jobs.jobs),
       tokens_(*ports.tokens, ports.clock),
       audit_(*ports.audit),

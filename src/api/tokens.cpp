@@ -19,6 +19,8 @@ constexpr std::int64_t version = 1;
 constexpr std::size_t tokens_most = 10'000;
 constexpr std::size_t queues_most = 100;
 constexpr std::size_t hash_digits = 64;
+/// How long it is listed after it expired, so that somebody may see why it is not good.
+constexpr Duration remembered = Duration::seconds(std::int64_t{30} * 86'400);
 
 std::string text_of(const std::vector<Token>& tokens) {
   std::string out;
@@ -170,6 +172,9 @@ Result<Tokens::Made> Tokens::make(Token wanted) {
     wanted.id = sha256(random_token()).substr(0, id_digits);
   } while (std::ranges::find(all_, wanted.id, &Token::id) != all_.end());
   std::vector<Token> more = all_;
+  std::erase_if(more, [&](const Token& each) {
+    return each.expires && *each.expires + remembered <= wanted.created;
+  });
   more.push_back(wanted);
   TRY(replace(std::move(more)));
   return Made{std::move(wanted), std::move(secret)};

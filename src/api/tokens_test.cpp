@@ -96,6 +96,18 @@ TEST_F(TokensTest, WhatCouldNotBeKeptDidNotHappen) {
   EXPECT_NE(tokens_.find(made.secret), nullptr);
 }
 
+TEST_F(TokensTest, WhatExpiredLongAgoIsForgotten) {
+  make({.role = Role::viewer, .expires = Instant{2}});
+  make({.role = Role::viewer});
+  const auto later = [&](std::int64_t seconds) {
+    return tokens_.make({.role = Role::viewer, .created = Instant{2} + Duration::seconds(seconds)});
+  };
+  ASSERT_TRUE(later(30 * 86'400 - 1).has_value());
+  EXPECT_EQ(tokens_.all().size(), 3U);
+  ASSERT_TRUE(later(30 * 86'400).has_value());
+  EXPECT_EQ(tokens_.all().size(), 3U);  // One came, one went.
+}
+
 TEST_F(TokensTest, WhatMakesNoSenseIsRefused) {
   for (const char* queue : {"", "/a", "a/", "a//b", "a b", "a\x1b[2J", "a\n"}) {
     EXPECT_THAT(refusal({.queues = {queue}}), HasSubstr("is no queue")) << queue;
