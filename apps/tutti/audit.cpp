@@ -47,7 +47,8 @@ Result<void> audit(const Options& options) {
       if (options.json) TRY(print(to_json(entry) + "\n"));
       table.add({text_of(entry, "at"), text_of(entry, "user"), text_of(entry, "by"),
                  text_of(entry, "from"), text_of(entry, "method"), text_of(entry, "path"),
-                 text_of(entry, "status"), text_of(entry, "jobs")});
+                 text_of(entry, "status") + (entry.find("dry_run") == nullptr ? "" : ", dry run"),
+                 text_of(entry, "jobs")});
     }
     left -= std::min(left, entries.size());
     const Value* const next = page.find("next");

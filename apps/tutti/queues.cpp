@@ -50,6 +50,7 @@ std::string use_of(const Value& queue) {
   const auto add = [&](const std::string& text) { out += (out.empty() ? "" : ", ") + text; };
   for (const auto& [resource, amount] : used) {
     const auto limit = limits.extract(resource);
+    if (resource == "pods" && limit.empty()) continue;  // A count of tasks that nobody asked for.
     add(resource + " " + amount + (limit.empty() ? "" : " of " + limit.mapped()));
   }
   for (const auto& [resource, limit] : limits) add(resource + " 0 of " + limit);

@@ -81,7 +81,8 @@ Result<User> Access::who(const net::Request& request, Instant now) const {
     }
   }
   return fail(Code::denied, given.empty() ? "no token" : "this token is not known",
-              "TUTTI_TOKEN holds yours; an administrator makes them: tutti token create");
+              "set TUTTI_TOKEN: the administrator's stands in admin.token in the server's data "
+              "folder, and he makes others: tutti token create");
 }
 
 StillGood still_good(const Tokens& tokens, std::function<Instant()> clock) {

@@ -199,6 +199,7 @@ void QueueRoutes::show(Call call, int status) {
 void QueueRoutes::set(Call call) {
   const Result<bool> dry_run = is_dry_run(call.request);
   if (!dry_run) return call.refuse(dry_run.error());
+  call.dry_run = *dry_run;
   if (!call.user.sees(call.parts[0])) {
     const Names queues(call.user.queues.begin(), call.user.queues.end());
     return call.refuse({Code::denied,
@@ -210,13 +211,13 @@ void QueueRoutes::set(Call call) {
     return parse_queue(TRY(parse_json(call.request.body)), call.parts[0]);
   }();
   if (!read) return call.refuse(read.error());
-  engine_.ask([this, dry_run = *dry_run, queue = *std::move(read),
+  engine_.ask([this, queue = *std::move(read),
                call = std::move(call)](const State& state) mutable -> EngineThread::Work {
     const Result<bool> is_new = check(state, call.user, queue);
     if (!is_new) {
       return [error = is_new.error(), call = std::move(call)]() mutable { call.refuse(error); };
     }
-    if (!dry_run) {
+    if (!call.dry_run) {
       return [this, is_new = *is_new, queue = std::move(queue), call = std::move(call)]() mutable {
         keep(std::move(call), std::move(queue), is_new);
       };

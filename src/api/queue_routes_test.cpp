@@ -61,6 +61,7 @@ TEST_F(QueueRoutesTest, ADryRunSaysWhatWouldChangeForWhom) {
             R"("above":[{"resource":"gpu","used":"2","limit":"1"}]})");
   EXPECT_THAT(ask("GET", "/api/v1/queues/a").body, HasSubstr(R"("limit":{"gpu":"2"})"));
   EXPECT_EQ(put("new", "{}", "?dry_run=true").status, 200);
+  EXPECT_THAT(audit_.read(audit_.end(), 1)->lines.front(), HasSubstr(R"("dry_run":true)"));
   EXPECT_EQ(ask("GET", "/api/v1/queues/new").status, 404);
 }
 

@@ -127,13 +127,12 @@ std::vector<std::string> Router::names() const {
 
 void Router::pass_on(const Route& route, Call call) {
   if (call.user.role >= route.least) return route.handle(std::move(call));
-  call.refuse({Code::denied,
-               fmt::format("{} is {} {}; this is for {}s{}", call.user.who(),
-                           call.user.role == Role::operator_ ? "an" : "a", to_text(call.user.role),
-                           to_text(route.least),
-                           route.least == Role::admin ? "" : " and those who may do more"),
-               {},
-               "an administrator gives tokens: tutti token create"});
+  call.refuse(
+      {Code::denied,
+       fmt::format("{} has the role {}; this takes {}{}", call.user.who(), to_text(call.user.role),
+                   to_text(route.least), route.least == Role::admin ? "" : " or more"),
+       {},
+       "an administrator gives tokens: tutti token create"});
 }
 
 void Router::route(Call call) const {

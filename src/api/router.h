@@ -43,7 +43,8 @@ struct Call {
   /// Hears how it is answered, before the answer goes out; none: nobody does.
   const std::function<void(const Call&, int status)>* answered = nullptr;
   Instant began{};
-  JobRanges made{};  ///< That came of it.
+  JobRanges made{};      ///< That came of it.
+  bool dry_run = false;  ///< It changed nothing, and was not to.
 
   /// Of a GET, a 200 has an ETag, and is a 304 where the asker has just that.
   void send(int status, std::string json);

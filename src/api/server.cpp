@@ -47,6 +47,7 @@ std::string line_of(const Call& call, int status, Instant at) {
   json.member("method", plain(request.method, 20));
   json.member("path", plain(request.target.substr(0, request.target.find('?')), path_most));
   json.member("status", status);
+  if (call.dry_run) json.member("dry_run", true);
   if (const std::string jobs = call.made.text(); !jobs.empty()) json.member("jobs", jobs);
   return out;
 }

@@ -62,12 +62,12 @@ class TokensTest(AccessCase):
             self.assertIn("job " + mine, told)
             self.assertNotIn("held-secret", told)
             self.assertNotIn("secret", self.ask_with(token, "queues"))
-            self.assertIn("is for admins", self.ask_with(token, "token", "list", code=2))
+            self.assertIn("this takes admin", self.ask_with(token, "token", "list", code=2))
         self.assertIn("may not submit to queue",
                       self.ask_with(user, "submit", "--", "true", code=2))
-        self.assertIn("is for users", self.ask_with(viewer, "cancel", mine, code=2))
+        self.assertIn("this takes user", self.ask_with(viewer, "cancel", mine, code=2))
         self.ask_with(user, "cancel", mine)
-        self.assertIn("is for users", self.ask_with(viewer, "submit", jobs, code=2))
+        self.assertIn("this takes user", self.ask_with(viewer, "submit", jobs, code=2))
 
     def test_tokens_outlive_the_server_and_are_taken_back(self):
         self.start()
@@ -142,7 +142,7 @@ class AuditTest(AccessCase):
         self.assertEqual((self.data / "audit.log").stat().st_mode & 0o777, 0o600)
         self.assertNotIn(viewer["token"], (self.data / "audit.log").read_text())
         self.assertIn("/api/v1/tokens", self.ask("audit", "--limit", "3"))
-        self.assertIn("is for admins", self.ask_with(viewer["token"], "audit", code=2))
+        self.assertIn("this takes admin", self.ask_with(viewer["token"], "audit", code=2))
 
 
 class LimitsTest(AccessCase):
