@@ -315,6 +315,17 @@ TEST_F(JobRoutesTest, WhatIsWrongIsRefusedWithItsPlace) {
   EXPECT_EQ(ask("POST", "/api/v1/jobs", "{").status, 400);
   EXPECT_EQ(ask("POST", "/api/v1/jobs", R"({"job": {"name": "j"}})").status, 400);  // No command.
   EXPECT_EQ(submit(R"(, "queue": "nosuch")").status, 404);
+  as("root", Role::admin);
+  EXPECT_EQ(submit(R"(, "user": "a\u001b[2J")").status, 400);
+  EXPECT_EQ(submit(R"(, "user": "a b")").status, 400);
+}
+
+// What a program is called must not drive the terminal of whoever reads why it did not start.
+TEST_F(JobRoutesTest, ReasonsHaveNoControlCharacters) {
+  ASSERT_EQ(submit().status, 201);
+  take({TaskRefused{{JobId(1), 0}, 1, "no /a\x1b[2J\n\x7f\xc2\x9b\xff/gr\xc3\xbc\xc3\x9f"}});
+  EXPECT_EQ(jobs_.find(JobId(1))->reason,
+            "could not be started: no /a\\x1b[2J\\x0a\\x7f\\xc2\\x9b\\xff/gr\xc3\xbc\xc3\x9f");
 }
 
 TEST_F(JobRoutesTest, SaysWhyAJobWaits) {

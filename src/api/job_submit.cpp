@@ -88,7 +88,13 @@ Result<std::string> owner_of(const User& user, const JobSpec& spec) {
     return fail(Code::denied, user.who() + " names no user of this machine, so its jobs cannot run",
                 "an administrator makes one that does: tutti token create --user");
   }
-  if (user.role == Role::admin || user.owns(owner)) return owner;
+  if (user.owns(owner)) return owner;
+  if (user.role == Role::admin) {
+    constexpr std::size_t longest = 64;
+    const bool plain = std::ranges::all_of(owner, [](char c) { return c > ' ' && c < 0x7f; });
+    if (plain && owner.size() <= longest) return owner;
+    return fail(Code::invalid, "a job of user " + quote(owner) + ", whom no machine has");
+  }
   return fail(Code::denied, user.who() + " may not submit jobs of " + owner,
               "leave out user: a job belongs to who submits it");
 }

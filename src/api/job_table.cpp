@@ -1,9 +1,12 @@
 #include "api/job_table.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "base/check.h"
 #include "dialect/workload.h"
+#include "format/text.h"
 
 namespace tutti {
 namespace {
@@ -26,6 +29,25 @@ std::string why(std::size_t ordinal, const TaskRow& task) {
       return who + " was lost";
   }
   return who;
+}
+
+/// Names of files may hold anything, also what would drive the terminal of whoever reads why.
+std::string without_controls(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint point = decode_utf8(text, at);
+    const bool control = point.value < 0x20 || (point.value >= 0x7f && point.value < 0xa0);
+    const std::size_t length = std::max(point.length, 1U);
+    if (point.length > 0 && !control) {
+      out += text.substr(at, length);
+    } else {
+      for (const char byte : text.substr(at, length)) {
+        out += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+      }
+    }
+    at += length;
+  }
+  return out;
 }
 
 }  // namespace
@@ -72,7 +94,7 @@ void JobTable::apply(const Happening& happening) {
   if (const auto* refused = std::get_if<TaskRefused>(&event)) {
     JobRow* const row = live(refused->task.job);
     if (row == nullptr || happening.moves.empty()) return;  // It is about an old attempt.
-    row->refused = "could not be started: " + refused->reason;
+    row->refused = "could not be started: " + without_controls(refused->reason);
     settle(*row, happening.at);
   }
 }

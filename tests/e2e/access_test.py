@@ -1,4 +1,5 @@
 """Who may do what: tokens, queues, the audit log and limits, with a real server."""
+import http.client
 import json
 import os
 import pwd
@@ -176,6 +177,50 @@ class LimitsTest(AccessCase):
         except urllib.error.URLError as broken:  # It need not have been read to its end.
             self.assertIsInstance(broken.reason, OSError)
         self.assertIsNone(self.server.poll(), self.said())
+
+
+class AttackTest(AccessCase):
+    """What somebody would try: refused, or harmless."""
+
+    def raw(self, method, target, token=""):
+        """The status of a request whose path no client would write so."""
+        connection = http.client.HTTPConnection(self.url.removeprefix("http://"), timeout=30)
+        self.addCleanup(connection.close)
+        connection.putrequest(method, target, skip_host=False)
+        connection.putheader("Content-Length", "0")
+        if token:
+            connection.putheader("Authorization", f"Bearer {token}")
+        connection.endheaders()
+        return connection.getresponse().status
+
+    def test_no_path_leads_around_the_door(self):
+        self.start()
+        for target in ("/healthz/../api/v1/tokens", "/healthz%2f..%2fapi/v1/tokens",
+                       "//api/v1/tokens", "/api/v1/tokens/", "/api/v1/openapi.json/../tokens",
+                       "/%61pi/v1/tokens", "/api/v1/tokens?token=admin", "/api/v1/tokens%00"):
+            for token in "", "admin.token", "tutti_":
+                self.assertIn(self.raw("GET", target, token), (400, 401), target)
+        viewer = self.token("--role", "viewer")["token"]
+        for target in ("/api/v1/tokens", "/%61pi/v1/tokens", "/api/v1/queues/default%2f..%2fx",
+                       "/api/v1/nodes/..%2ftokens:cordon"):
+            for method in "POST", "PUT", "DELETE":
+                self.assertIn(self.raw(method, target, viewer), (403, 405), target)
+        self.assertEqual(self.ask_json_of("token", "list")["tokens"][0]["role"], "viewer")
+
+    def test_nothing_that_is_sent_drives_a_terminal_or_forges_a_line(self):
+        self.start()
+        admin = (self.data / "admin.token").read_text().strip()
+        for target in ("/api/v1/jobs/%0a%1b%5b2J:cancel", "/api/v1/queues/%c2%9b2J",
+                       "/x%22,%22status%22:200"):
+            self.assertIn(self.raw("PUT", target, admin), (400, 404, 405), target)
+        number = self.submit("--name", "x", "--", "/no/such\x1b[2J\nprogram")
+        self.wait_for_state(number, "failed")
+        for words in ["jobs"], ["job", number], ["explain", number], ["events"], ["audit"]:
+            said = self.ask(*words)
+            self.assertNotIn("\x1b", said, words)
+        log = (self.data / "audit.log").read_bytes()
+        self.assertEqual(len([json.loads(line) for line in log.splitlines()]), 4)
+        self.assertTrue(all(byte == 10 or 32 <= byte < 127 for byte in log))
 
 
 class QueuesTest(AccessCase):
