@@ -84,7 +84,7 @@ std::string node_event(const JobTable& jobs, const Happening& happening) {
     what = "lost";
   } else if (const auto* cordon = std::get_if<NodeCordoned>(&event)) {
     node = cordon->node;
-    what = cordon->cordoned ? "cordoned" : "uncordoned";
+    what = cordon->drain ? "draining" : cordon->cordoned ? "cordoned" : "uncordoned";
   } else if (const auto* device = std::get_if<DeviceHealthChanged>(&event)) {
     node = device->node;
     what = "device";

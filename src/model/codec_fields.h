@@ -108,6 +108,7 @@ void fields(auto& a, Of<NodeLost>) { a("node", &NodeLost::node); }
 void fields(auto& a, Of<NodeCordoned>) {
   a("node", &NodeCordoned::node);
   a("cordoned", &NodeCordoned::cordoned);
+  a("drain", &NodeCordoned::drain);
 }
 
 void fields(auto& a, Of<DeviceHealthChanged>) {

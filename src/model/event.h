@@ -34,6 +34,7 @@ struct NodeCordoned {
   static constexpr std::uint16_t tag = 3;
   std::string node;
   bool cordoned = true;
+  bool drain = false;  ///< What runs there is stopped, and starts elsewhere.
 };
 
 struct DeviceHealthChanged {

@@ -83,6 +83,7 @@ Fleet::Upsert Fleet::upsert(const NodeSpec& spec) {
   }
   Node& node = nodes_[index.value()];
   const bool by_operator = node.cordoned_by_operator;
+  const bool draining = node.draining;
   node = {.name = spec.name,
           .pool = intern_pool(spec.pool),
           .labels = spec.labels,
@@ -90,7 +91,8 @@ Fleet::Upsert Fleet::upsert(const NodeSpec& spec) {
           .stack = spec.stack,
           .capacity = {},
           .cordoned = spec.cordoned || by_operator,
-          .cordoned_by_operator = by_operator};
+          .cordoned_by_operator = by_operator,
+          .draining = draining};
   for (const NamedAmount& entry : spec.capacity) {
     const Lane lane = lane_of(entry.name);
     CHECK(lane.valid(), entry.name);
@@ -118,10 +120,13 @@ void Fleet::set_health(std::uint32_t row, Health health) {
   std::ranges::copy(offers_of(devices(node)), offered_.begin() + device_begin(node));
 }
 
-void Fleet::set_cordoned(NodeIndex node, bool cordoned) {
-  nodes_[node.value()].cordoned = cordoned;
-  nodes_[node.value()].cordoned_by_operator = cordoned;
-  open_[node.value()] = nodes_[node.value()].open();
+void Fleet::set_cordoned(NodeIndex index, bool cordoned, bool draining) {
+  Node& node = nodes_[index.value()];
+  node.cordoned = cordoned;
+  node.cordoned_by_operator = cordoned;
+  draining_ += (draining ? 1 : 0) - (node.draining ? 1 : 0);
+  node.draining = draining;
+  open_[index.value()] = node.open();
 }
 
 Lane Fleet::lane_of(std::string_view name) {

@@ -36,6 +36,7 @@ struct Node {
   bool bounded_pods = false;          ///< False: the number of tasks is not limited.
   bool cordoned = false;              ///< By its own report or by an operator.
   bool cordoned_by_operator = false;  ///< Outlasts reports.
+  bool draining = false;              ///< What runs here is to stop; so is cordoned by an operator.
   bool present = true;                ///< False after it was lost; it then takes no work.
   bool open() const { return present && !cordoned; }
   /// Does a taint ask that tasks stay away if they can?
@@ -66,6 +67,7 @@ class Fleet {
   /// May new work have it? Not a card that was cut into slices, for these are devices of their
   /// own; and a slice only while its card is there and online too.
   bool offered(std::uint32_t row) const { return offered_[row] != 0; }
+  bool any_draining() const { return draining_ > 0; }
   std::span<const Device> devices(NodeIndex node) const {
     return std::span(devices_).subspan(device_begin(node), device_end(node) - device_begin(node));
   }
@@ -85,7 +87,7 @@ class Fleet {
   void set_present(NodeIndex node, bool present);
   /// An operator's word: what closes a node holds until it is taken back, whatever is reported;
   /// what opens it holds until the node reports again that it is closed.
-  void set_cordoned(NodeIndex node, bool cordoned);
+  void set_cordoned(NodeIndex index, bool cordoned, bool draining);
   void set_health(std::uint32_t row, Health health);
   void set_trees(std::vector<TreeSpec> trees) { trees_ = std::move(trees); }
 
@@ -109,6 +111,7 @@ class Fleet {
   std::vector<std::uint8_t> offered_;    ///< By device row.
   std::vector<TypeIndex> uniform_type_;  ///< By node.
   std::vector<std::uint8_t> open_;       ///< By node.
+  std::uint32_t draining_ = 0;           ///< Nodes.
   std::map<std::string, NodeIndex, std::less<>> by_name_;
 };
 

@@ -44,6 +44,7 @@ void add(Hash& hash, const Node& node) {
   }
   for (const StackVersion& version : node.stack) hash.add(version.name).add(version.version);
   if (node.cordoned_by_operator) hash.add("cordoned by an operator");
+  if (node.draining) hash.add("draining");
 }
 
 void add(Hash& hash, const State& state, NodeIndex index) {

@@ -8,6 +8,41 @@
 namespace tutti {
 namespace {
 
+bool runs(const Task& task) { return holds(task.phase) && task.phase != TaskPhase::stopping; }
+
+void stop_all(Txn& txn, const Gang& gang) {
+  for (std::uint32_t offset = 0; offset < gang.tasks; ++offset) {
+    const TaskIndex task(gang.first_task.value() + offset);
+    if (runs(txn.state().tasks()[task])) txn.evict(task);
+  }
+}
+
+/// Stops what runs on nodes that are to be empty, and all of a gang that cannot do without it.
+bool leave_drained(Txn& txn, const Gang& gang) {
+  const State& state = txn.state();
+  if (!state.fleet().any_draining()) return false;
+  std::vector<TaskIndex> leaving;
+  const GangShape& shape = state.gang_shape(gang.shape);
+  std::vector<std::uint32_t> stays(shape.roles.size());
+  for (std::uint32_t offset = 0; offset < gang.tasks; ++offset) {
+    const TaskIndex index(gang.first_task.value() + offset);
+    const Task& task = state.tasks()[index];
+    if (runs(task) && state.fleet().node(task.node).draining) {
+      leaving.push_back(index);
+    } else if (stands(task.phase)) {
+      ++stays[task.role];
+    }
+  }
+  if (leaving.empty()) return false;
+  for (std::size_t role = 0; role < stays.size(); ++role) {
+    if (stays[role] >= shape.roles[role].min) continue;
+    stop_all(txn, gang);
+    return true;
+  }
+  for (const TaskIndex task : leaving) txn.evict(task);
+  return true;
+}
+
 /// A gang that lost members gets them replaced at once, before anything new starts, or else stops
 /// as a whole. What is left of a cancelled job stops, and of a gang that is to end.
 void repair(Txn& txn, GangIndex index) {
@@ -17,6 +52,7 @@ void repair(Txn& txn, GangIndex index) {
   const Job& job = state.jobs()[gang.job];
   const bool doomed = job.cancelled || gang.fate != Fate::none;
   if (!doomed) {
+    if (leave_drained(txn, gang)) return txn.took(RarePath::node_drained);
     if (gang.stopping > 0 || whole(state, index)) return;
     const Txn::Mark mark = txn.mark();
     if (!job.held && place_gang(txn, index)) {
@@ -26,11 +62,7 @@ void repair(Txn& txn, GangIndex index) {
     txn.rollback(mark);
   }
   txn.took(doomed ? RarePath::rest_stopped : RarePath::gang_given_up);
-  for (std::uint32_t offset = 0; offset < gang.tasks; ++offset) {
-    const TaskIndex task(gang.first_task.value() + offset);
-    const TaskPhase phase = state.tasks()[task].phase;
-    if (holds(phase) && phase != TaskPhase::stopping) txn.evict(task);
-  }
+  stop_all(txn, gang);
 }
 
 QueueIndex queue_of(const State& state, GangIndex gang) {

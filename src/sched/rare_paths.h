@@ -37,6 +37,7 @@ enum class RarePath : std::uint8_t {
   tallies_recounted,        ///< A description changed: running tasks were counted again.
   class_evicted,            ///< There were more classes than are kept.
   log_outrun,               ///< The change log did not reach back: all was built anew.
+  node_drained,             ///< Tasks were stopped because their node is to be empty.
   // Seen from outside.
   report_outdated,       ///< A report about an older attempt than the present one.
   report_repeated,       ///< A report of what State knew already.
@@ -50,38 +51,18 @@ enum class RarePath : std::uint8_t {
   second_choice_taken,   ///< A task got another alternative than its first.
   mix_learned,           ///< The target mix was learned anew.
 };
-inline constexpr std::array<std::string_view, 32> rare_path_names{"domain_revised",
-                                                                  "attempts_spent",
-                                                                  "choosiest_first",
-                                                                  "exact_found",
-                                                                  "exact_none",
-                                                                  "exact_gave_up",
-                                                                  "exact_too_large",
-                                                                  "wish_given_up",
-                                                                  "started_without_minimum",
-                                                                  "limit_held_gang",
-                                                                  "limit_refused_task",
-                                                                  "company_awaited",
-                                                                  "cycle_repeated",
-                                                                  "gang_grew",
-                                                                  "gang_mended",
-                                                                  "gang_given_up",
-                                                                  "rest_stopped",
-                                                                  "offers_spent",
-                                                                  "tallies_recounted",
-                                                                  "class_evicted",
-                                                                  "log_outrun",
-                                                                  "report_outdated",
-                                                                  "report_repeated",
-                                                                  "report_of_forgotten",
-                                                                  "exit_before_start",
-                                                                  "ended_while_stopping",
-                                                                  "refused_placed_again",
-                                                                  "cancelled_at_launch",
-                                                                  "device_lost_in_use",
-                                                                  "node_overdrawn",
-                                                                  "second_choice_taken",
-                                                                  "mix_learned"};
+inline constexpr std::array<std::string_view, 33> rare_path_names{
+    "domain_revised",       "attempts_spent",      "choosiest_first",
+    "exact_found",          "exact_none",          "exact_gave_up",
+    "exact_too_large",      "wish_given_up",       "started_without_minimum",
+    "limit_held_gang",      "limit_refused_task",  "company_awaited",
+    "cycle_repeated",       "gang_grew",           "gang_mended",
+    "gang_given_up",        "rest_stopped",        "offers_spent",
+    "tallies_recounted",    "class_evicted",       "log_outrun",
+    "node_drained",         "report_outdated",     "report_repeated",
+    "report_of_forgotten",  "exit_before_start",   "ended_while_stopping",
+    "refused_placed_again", "cancelled_at_launch", "device_lost_in_use",
+    "node_overdrawn",       "second_choice_taken", "mix_learned"};
 static_assert(static_cast<std::size_t>(RarePath::mix_learned) + 1 == rare_path_names.size());
 
 using RarePaths = Counts<RarePath, rare_path_names.size()>;

@@ -173,7 +173,7 @@ class ChaosRun {
     if (faults_.fires(Fault::node_cordoned)) {
       const bool close = cordoned_.insert(at).second;
       if (!close) cordoned_.erase(at);
-      send(NodeCordoned{node.name, close});
+      send(NodeCordoned{node.name, close, close && below(2) == 0});
     }
     if (faults_.fires(Fault::node_shrunk)) {
       node.capacity[0].amount = std::max<std::int64_t>(node.capacity[0].amount / 2, 1000);

@@ -38,14 +38,14 @@ bool has_minima(const State& state, const Gang& gang) {
   return true;
 }
 
-/// After a cycle, a gang runs whole, or what is left of it was told to stop.
+/// After a cycle, what a gang needs runs, or all that is left of it was told to stop.
 std::string check_gangs(const State& state) {
   for (std::size_t at = 0; at < state.gangs().size(); ++at) {
     const GangIndex index(at);
     const Gang& gang = state.gangs()[index];
     if (!gang.job.valid() || gang.holding == 0 || gang.stopping == gang.holding) continue;
     const bool to_end = state.jobs()[gang.job].cancelled || gang.fate != Fate::none;
-    if (gang.stopping == 0 && !to_end && has_minima(state, gang)) continue;
+    if (!to_end && has_minima(state, gang)) continue;
     return "gang of job " + to_string(state.jobs()[gang.job].id) +
            " is half there: " + std::to_string(gang.holding) + " of " + std::to_string(gang.tasks) +
            " tasks hold, " + std::to_string(gang.stopping) + " of them stop";

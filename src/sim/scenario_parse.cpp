@@ -172,10 +172,11 @@ Result<void> device(Reading& reading, const Statement& statement, ScenarioStep& 
 }
 
 Result<void> set_cordoned(Reading& reading, const Statement& statement, ScenarioStep& step) {
-  const bool cordoned = statement.words.front().text == "cordon";
+  const std::string_view verb = statement.words.front().text;
+  const bool cordoned = verb != "uncordon";
   for (const std::string& node : TRY(reading.names().nodes_of(statement.words[1]))) {
     reading.names().nodes.find(node)->second.cordoned = cordoned;
-    step.events.emplace_back(NodeCordoned{node, cordoned});
+    step.events.emplace_back(NodeCordoned{node, cordoned, verb == "drain"});
   }
   return {};
 }
@@ -245,7 +246,7 @@ Result<void> expect(Reading& reading, const Statement& statement, ScenarioStep& 
 }
 
 constexpr std::size_t any = 1'000'000;
-constexpr std::array<VerbEntry, 29> verbs{{
+constexpr std::array<VerbEntry, 30> verbs{{
     {"fleet", "fleet, and a fleet's file below", 0, any, true, fleet},
     {"nodes", "nodes NAMES: FIELD VALUE, ...", 0, any, true, nodes},
     {"change", "change NODES: FIELD VALUE, ...", 0, any, true, change},
@@ -265,6 +266,7 @@ constexpr std::array<VerbEntry, 29> verbs{{
     {"device", "device NODE/3 degraded", 2, 2, false, device},
     {"cordon", "cordon NODES", 1, 1, false, set_cordoned},
     {"uncordon", "uncordon NODES", 1, 1, false, set_cordoned},
+    {"drain", "drain NODES", 1, 1, false, set_cordoned},
     {"refuse", "refuse, refuse 3, refuse TASKS", 0, 1, false, refuse},
     {"lose", "lose TASKS, lose orders", 1, 1, false, lose},
     {"delay", "delay TASKS 30s", 2, 2, false, delay},
