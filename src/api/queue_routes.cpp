@@ -19,6 +19,9 @@ namespace {
 
 using Names = std::vector<std::string_view>;
 
+/// A tree of tenants has hundreds; each costs every list, and none is ever removed.
+constexpr std::size_t queues_most = 10'000;
+
 /// Of a queue and of all below it. O(queues below it).
 LiveJobs jobs_of(const JobTable::ByQueue& by_queue, const std::string& queue) {
   LiveJobs out;
@@ -122,6 +125,12 @@ Result<bool> check(const State& state, const User& user, const QueueSpec& queue)
     }
   }
   if (state.find_queue(queue.name)) return false;
+  if (state.queue_count() >= queues_most) {
+    return fail(
+        Code::limit,
+        "there are " + std::to_string(state.queue_count()) + " queues, and no more are possible",
+        "give one that nobody uses another limit instead");
+  }
   const std::size_t slash = queue.name.rfind('/');
   if (slash == queue.name.npos && user.role != Role::admin) {
     return fail(Code::denied, "queue " + quote(queue.name) + " would be below no other",

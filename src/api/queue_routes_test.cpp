@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "api/test_routes.h"
 
@@ -81,6 +83,14 @@ TEST_F(QueueRoutesTest, OperatorsChangeTheirsAndMakeThoseBelow) {
   EXPECT_EQ(put("new", "{}").status, 403);
   user_.role = Role::user;
   EXPECT_EQ(put("a", "{}").status, 403);
+}
+
+TEST_F(QueueRoutesTest, ThereAreSoManyAtMost) {
+  std::vector<Event> events;
+  for (int at = 1; at < 10'000; ++at) events.emplace_back(QueueSet{{.name = std::to_string(at)}});
+  take(std::move(events));
+  EXPECT_EQ(put("another", "{}").status, 422);
+  EXPECT_EQ(put("7", R"({"weight": 2})").status, 200);
 }
 
 TEST_F(QueueRoutesTest, WhatIsWrongIsRefused) {
