@@ -24,6 +24,8 @@ void declare_serve(CLI::App& app, Run& run);
 void declare_submit(CLI::App& app, Run& run);
 void declare_run(CLI::App& app, Run& run);
 void declare_jobs(CLI::App& app, Run& run);
+void declare_nodes(CLI::App& app, Run& run);
+void declare_top(CLI::App& app, Run& run);
 void declare_events(CLI::App& app, Run& run);
 void declare_queues(CLI::App& app, Run& run);
 void declare_token(CLI::App& app, Run& run);

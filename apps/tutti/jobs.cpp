@@ -1,4 +1,4 @@
-/// tutti jobs, job, explain, logs, cancel, hold, release, nodes: what a server knows, and what
+/// tutti jobs, job, explain, logs, cancel, hold, release: what a server knows, and what
 /// becomes of a job.
 #include <fmt/core.h>
 
@@ -14,6 +14,7 @@
 #include "net/url.h"
 #include "tutti/client.h"
 #include "tutti/commands.h"
+#include "tutti/tables.h"
 #include "tutti/terminal.h"
 
 namespace tutti {
@@ -64,26 +65,6 @@ std::string cell_of(const Value& job, const std::string& field) {
   return out;
 }
 
-std::string table_of(const std::vector<Value>& pages, std::string_view fields) {
-  std::vector<std::string> names;
-  for (std::size_t at = 0; at <= fields.size();) {
-    const std::size_t comma = std::min(fields.find(',', at), fields.size());
-    names.emplace_back(fields.substr(at, comma - at));
-    at = comma + 1;
-  }
-  std::vector<std::string> header = names;
-  std::ranges::replace(header, "nodes", "where");
-  Table table(std::move(header));
-  for (const Value& page : pages) {
-    for (const Value& job : page.find("jobs")->items()) {
-      std::vector<std::string> cells;
-      for (const std::string& name : names) cells.push_back(cell_of(job, name));
-      table.add(std::move(cells));
-    }
-  }
-  return table.rows() == 0 ? "no jobs\n" : table.text();
-}
-
 std::size_t limit_of(const Options& options) {
   return std::strtoull(options.limit.c_str(), nullptr, 10);
 }
@@ -132,7 +113,7 @@ Result<void> list(const Options& options) {
   } while (!cursor.empty() && (options.all || have < limit_of(options)));
   if (options.json) return print(joined(pages));
   constexpr std::string_view usual = "id,name,user,state,tasks,submitted,started,nodes,reason";
-  TRY(print(table_of(pages, options.fields.empty() ? usual : options.fields)));
+  TRY(print(table_of_jobs(pages, options.fields.empty() ? usual : options.fields)));
   if (!cursor.empty()) TRY(print("there are more; --all shows them\n"));
   return {};
 }
@@ -184,38 +165,6 @@ Result<void> logs(const Options& options) {
     TRY(print(piece));
     return true;
   });
-}
-
-Result<void> nodes(const Options& options) {
-  const Client client = TRY(Client::find(options.server));
-  const std::string answer = TRY(client.get("/api/v1/nodes"));
-  if (options.json) return print(answer + "\n");
-  const Value all = TRY(parse_json(answer));
-  Table table({"node", "state", "cores free", "of", "devices free", "of"});
-  for (const Value& node : all.find("nodes")->items()) {
-    const Value* const cpu = node.find("resources")->find("cpu");
-    const auto cores = [&](std::string_view field) {
-      return cpu == nullptr
-                 ? "-"
-                 : fmt::format("{:g}",
-                               static_cast<double>(cpu->find(field)->integer_value()) / 1000);
-    };
-    std::size_t unused = 0;
-    const auto devices = node.find("devices")->items();
-    for (const Value& device : devices) {
-      const bool well = device.find("health")->text_value() == "online";
-      unused += well && device.find("used_permille")->integer_value() == 0 ? 1 : 0;
-    }
-    const bool present = node.find("present")->boolean_value();
-    const bool cordoned = node.find("cordoned")->boolean_value();
-    table.add({text_of(node, "name"),
-               !present   ? "lost"
-               : cordoned ? "cordoned"
-                          : "ready",
-               cores("free"), cores("capacity"), std::to_string(unused),
-               std::to_string(devices.size())});
-  }
-  return print(table.text());
 }
 
 using Do = Result<void> (*)(const Options& options);
@@ -282,6 +231,26 @@ void declare_logs(CLI::App& app, Run& run) {
 
 }  // namespace
 
+std::string table_of_jobs(const std::vector<Value>& pages, std::string_view fields) {
+  std::vector<std::string> names;
+  for (std::size_t at = 0; at <= fields.size();) {
+    const std::size_t comma = std::min(fields.find(',', at), fields.size());
+    names.emplace_back(fields.substr(at, comma - at));
+    at = comma + 1;
+  }
+  std::vector<std::string> header = names;
+  std::ranges::replace(header, "nodes", "where");
+  Table table(std::move(header));
+  for (const Value& page : pages) {
+    for (const Value& job : page.find("jobs")->items()) {
+      std::vector<std::string> cells;
+      for (const std::string& name : names) cells.push_back(cell_of(job, name));
+      table.add(std::move(cells));
+    }
+  }
+  return table.rows() == 0 ? "no jobs\n" : table.text();
+}
+
 void declare_jobs(CLI::App& app, Run& run) {
   declare_list(app, run);
   declare_job(app, run, {"job", "Show one job"}, show);
@@ -294,11 +263,6 @@ void declare_jobs(CLI::App& app, Run& run) {
   declare_job(app, run, {"release", "Let a held job start"},
               [](const Options& given) { return change(given, "release"); });
   declare_logs(app, run);
-  auto fleet = std::make_shared<Options>();
-  CLI::App* all_nodes =
-      declare_one(app, run, {"nodes", "List nodes, and what is free"}, fleet, nodes);
-  all_nodes->add_flag("--json", fleet->json, "Print the server's answer");
-  all_nodes->footer("Example:\n  tutti nodes");
 }
 
 }  // namespace tutti

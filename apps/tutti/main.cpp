@@ -27,6 +27,8 @@ void declare(CLI::App& app, tutti::Run& run) {
   tutti::declare_submit(app, run);
   tutti::declare_run(app, run);
   tutti::declare_jobs(app, run);
+  tutti::declare_nodes(app, run);
+  tutti::declare_top(app, run);
   tutti::declare_events(app, run);
   tutti::declare_queues(app, run);
   tutti::declare_token(app, run);

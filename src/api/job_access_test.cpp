@@ -62,6 +62,8 @@ const std::vector<Row>& rows() {
       {"GET /api/v1/nodes", seen, none, none, ""},
       {"POST /api/v1/nodes/{}:cordon", administrators, none, none, ""},
       {"POST /api/v1/nodes/{}:uncordon", administrators, none, none, ""},
+      {"POST /api/v1/nodes/{}:drain", administrators, none, none, ""},
+      {"POST /api/v1/whatif", seen, none, none, "{}"},
       {"GET /api/v1/queues", seen, none, none, ""},
       {"GET /api/v1/queues/{}", seen, none, none, ""},
       {"PUT /api/v1/queues/{}", {401, 403, 403, 200, 200}, none, none, "{}"},

@@ -9,26 +9,10 @@
 #include "api/job_page.h"
 #include "api/json_text.h"
 #include "format/json.h"
-#include "sched/explain.h"
-#include "sched/held_back.h"
-#include "sched/pending.h"
+#include "sched/why_waits.h"
 
 namespace tutti {
 namespace {
-
-/// Why the first gang of the job that waits does so.
-std::string why_it_waits(const State& state, const PolicyFactory& factory, JobId id,
-                         const MayName& may_name) {
-  const JobIndex index = state.find(id);
-  if (!index.valid()) return {};
-  const Job& job = state.jobs()[index];
-  if (std::string held = held_back(state, index); !held.empty()) return held;
-  for (std::uint32_t at = 0; at < job.gangs; ++at) {
-    const GangIndex gang(job.first_gang.value() + at);
-    if (wants_place(state, gang)) return to_text(state, explain(state, factory, gang), may_name);
-  }
-  return {};
-}
 
 /// The answer to `explain` for a job of which nothing waits.
 std::string state_in_words(const JobTable& table, const JobRow& row, const User& reader) {
@@ -140,7 +124,7 @@ void JobRoutes::explain(Call call) {
   ports_.engine->ask([this, answer, id = row->id,
                       call = std::move(call)](const State& state) mutable -> EngineThread::Work {
     const auto may_name = [&](const JobSpec& job) { return may(call.user, job, Deed::see); };
-    std::string text = why_it_waits(state, *ports_.factory, id, may_name);
+    std::string text = why_waits(state, *ports_.factory, id, may_name);
     return [this, answer, id, text = std::move(text), call = std::move(call)]() mutable {
       const JobRow& job = *ports_.jobs->find(id);
       if (text.empty()) text = state_in_words(*ports_.jobs, job, call.user);

@@ -43,6 +43,7 @@ std::string nodes_json(const State& state) {
     const Node& node = state.fleet().node(index);
     json.begin_object().member("name", node.name).member("present", node.present);
     json.member("cordoned", node.present && !node.open());
+    json.member("draining", node.draining);
     write_amounts(json, state, index);
     write_devices(json, state, index);
     json.end_object();
@@ -55,10 +56,10 @@ std::string nodes_json(const State& state) {
 
 void NodeRoutes::declare(Router& router) {
   router.add("GET", "/api/v1/nodes", Role::viewer, [this](Call call) { list(std::move(call)); });
-  router.add("POST", "/api/v1/nodes/{}:cordon", Role::operator_,
-             [this](Call call) { cordon(std::move(call), true); });
-  router.add("POST", "/api/v1/nodes/{}:uncordon", Role::operator_,
-             [this](Call call) { cordon(std::move(call), false); });
+  for (const std::string_view word : {"cordon", "uncordon", "drain"}) {
+    router.add("POST", "/api/v1/nodes/{}:" + std::string(word), Role::operator_,
+               [this, word](Call call) { set(std::move(call), word); });
+  }
 }
 
 void NodeRoutes::list(Call call) {
@@ -69,7 +70,7 @@ void NodeRoutes::list(Call call) {
   });
 }
 
-void NodeRoutes::cordon(Call call, bool cordoned) {
+void NodeRoutes::set(Call call, std::string_view word) {
   if (call.user.is_bound()) {
     return call.refuse({Code::denied,
                         "nodes belong to all queues, and " + call.user.who() + " is bound to some",
@@ -77,7 +78,7 @@ void NodeRoutes::cordon(Call call, bool cordoned) {
                         "operators without queues and administrators may change nodes"});
   }
   const std::string node = call.parts[0];
-  engine_.send({NodeCordoned{node, cordoned}},
+  engine_.send({NodeCordoned{node, word != "uncordon", word == "drain"}},
                [call = std::move(call)](const EngineThread::Answers& answers) mutable {
                  if (!answers.front()) return call.refuse(answers.front().error());
                  call.send(200, "{}");

@@ -1,6 +1,8 @@
 /// /api/v1/nodes: what there is, what of it is free, and which nodes take no new work.
 #pragma once
 
+#include <string_view>
+
 #include "api/engine_thread.h"
 #include "api/router.h"
 
@@ -13,7 +15,8 @@ class NodeRoutes {
 
  private:
   void list(Call call);
-  void cordon(Call call, bool cordoned);
+  /// `word`: cordon, uncordon or drain.
+  void set(Call call, std::string_view word);
 
   EngineThread& engine_;
 };

@@ -23,6 +23,7 @@ AllRoutes::AllRoutes(const Ports& ports, Server& server)
                .between_checks = ports.between_checks}),
       nodes_(*ports.jobs.engine),
       queues_(*ports.jobs.engine, *ports.jobs.jobs, *ports.jobs.factory),
+      what_if_(*ports.jobs.engine, *ports.jobs.jobs, *ports.jobs.factory),
       events_(*ports.feed, *ports.jobs.jobs),
       tokens_(*ports.tokens, ports.clock),
       audit_(*ports.audit),
@@ -40,6 +41,7 @@ AllRoutes::AllRoutes(const Ports& ports, Server& server)
   attach_.declare(server.router());
   nodes_.declare(server.router());
   queues_.declare(server.router());
+  what_if_.declare(server.router());
   events_.declare(server.router());
   tokens_.declare(server.router());
   audit_.declare(server.router());

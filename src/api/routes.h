@@ -13,6 +13,7 @@
 #include "api/queue_routes.h"
 #include "api/server.h"
 #include "api/token_routes.h"
+#include "api/what_if_routes.h"
 
 namespace tutti {
 
@@ -47,6 +48,7 @@ class AllRoutes {
   AttachRoutes attach_;
   NodeRoutes nodes_;
   QueueRoutes queues_;
+  WhatIfRoutes what_if_;
   EventRoutes events_;
   TokenRoutes tokens_;
   AuditRoutes audit_;

@@ -130,12 +130,12 @@ TEST(UsageTest, NothingIsOpenOnAClosedNodeOrASickDevice) {
   EXPECT_EQ(world.usage.open_permille()[0], 1000);
   EXPECT_EQ(world.usage.open_permille()[1], 0);
   EXPECT_EQ(world.usage.open_mib()[1], 0);
-  world.fleet.set_cordoned(a, true);
+  world.fleet.set_cordoned(a, true, false);
   world.usage.reopen(world.fleet, a);
   EXPECT_EQ(world.usage.open_permille()[0], 0);
   world.usage.hold(world.fleet, ShapeIndex(0), row(100), a, devices({0}));
   EXPECT_EQ(world.usage.open_permille()[0], 0);
-  world.fleet.set_cordoned(a, false);
+  world.fleet.set_cordoned(a, false, false);
   world.usage.reopen(world.fleet, a);
   EXPECT_EQ(world.usage.open_permille()[0], 900);
 }

@@ -1,19 +1,11 @@
 #include "sched/queue_trial.h"
 
-#include <set>
+#include <span>
 
-#include "sched/cycle.h"
+#include "sched/suppose.h"
 
 namespace tutti {
 namespace {
-
-bool waits(const State& state, JobId id) {
-  const Job& job = state.jobs()[state.find(id)];
-  for (std::uint32_t at = 0; at < job.gangs; ++at) {
-    if (state.gangs()[GangIndex(job.first_gang.value() + at)].holding > 0) return false;
-  }
-  return true;
-}
 
 std::vector<QueueTrial::Above> above_limits(const State& state, const Queue& queue,
                                             const QueueUsage& used) {
@@ -36,26 +28,13 @@ std::vector<QueueTrial::Above> above_limits(const State& state, const Queue& que
 }  // namespace
 
 QueueTrial try_queue(const State& state, const PolicyFactory& factory, const QueueSpec& queue) {
-  QueueTrial out;
-  State tried = state;
-  tried.apply(QueueSet{queue}, state.now());
-  const QueueIndex index = *tried.find_queue(queue.name);
-  out.above = above_limits(tried, tried.queue(index), tried.queue_usage(index));
-  Workspace workspace(factory);
-  const Cycle cycle;
-  std::set<JobId> seen;
-  do {
-    workspace.sync(tried);
-    const Plan plan = cycle.run(tried, workspace);
-    if (plan.actions.empty()) break;
-    for (const Action& action : plan.actions) {
-      const JobId job = action.task.job;
-      if (action.kind != ActionKind::place || !seen.insert(job).second) continue;
-      if (waits(state, job)) out.would_start.push_back(job);
-    }
-    tried.apply(PlanDecided{plan.actions}, state.now());
-    workspace.sync(tried);
-  } while (workspace.pending().any_awake());
+  const Event event = QueueSet{queue};
+  const Supposed supposed = suppose(state, factory, std::span(&event, 1));
+  const QueueIndex index = *supposed.state.find_queue(queue.name);
+  QueueTrial out{.would_start = {},
+                 .above = above_limits(supposed.state, supposed.state.queue(index),
+                                       supposed.state.queue_usage(index))};
+  for (const Supposed::Start& each : supposed.starts) out.would_start.push_back(each.job);
   return out;
 }
 

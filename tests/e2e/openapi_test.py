@@ -133,7 +133,9 @@ class AnswersTest(OpenapiCase):
         node = self.ask_json("nodes")["nodes"][0]["name"]
         check("cordonNode", 200, name=node)
         check("cordonNode", 404, name="nosuch")
+        check("drainNode", 200, name=node)
         check("uncordonNode", 200, name=node)
+        check("whatIf", 200, json.dumps({"add_nodes": 1}))
         self.check_access()
         self.check_events()
         self.assertEqual(self.called, set(self.operations))

@@ -1,0 +1,64 @@
+"""The fleet as operators use it: nodes that close, empty themselves and open, and what-ifs."""
+import json
+import unittest
+
+from serve_case import ServeCase
+
+
+class FleetTest(ServeCase):
+    """One machine of eight cards, with jobs that really run."""
+
+    def setUp(self):
+        super().setUp()
+        self.start()
+        self.node = self.ask_json("nodes")["nodes"][0]["name"]
+
+    def test_a_drained_node_is_left_and_taken_again(self):
+        number = self.submit("--gpus", "8", "--", "sleep", "600")
+        self.wait_for_state(number, "running")
+        said = self.ask("node", "drain", self.node)
+        self.assertIn("takes no new work", said)
+        self.assertIn(" draining ", self.ask("nodes"))
+        job = self.wait_for_state(number, "pending")
+        self.assertIn("cordoned", self.ask("explain", number))
+        self.assertEqual(job["attempt"], 1)
+        self.assertIn("takes new work again", self.ask("node", "uncordon", self.node))
+        self.assertEqual(self.wait_for_state(number, "running")["attempt"], 2)
+        self.assertIn("draining", self.ask("events"))
+
+    def test_a_cordoned_node_keeps_what_runs(self):
+        number = self.submit("--", "sleep", "600")
+        self.wait_for_state(number, "running")
+        self.ask("node", "cordon", self.node)
+        self.assertIn(" cordoned ", self.ask("nodes"))
+        waits = self.submit("--", "true")
+        self.assertEqual(self.job(waits)["state"], "pending")
+        self.assertEqual(self.job(number)["state"], "running")
+        self.ask("node", "uncordon", self.node)
+        self.wait_for_state(waits, "succeeded")
+        self.assertIn("no node", self.ask("node", "drain", "elsewhere", code=2))
+
+    def test_what_if_there_were_more(self):
+        first = self.submit("--gpus", "8", "--", "sleep", "600")
+        self.wait_for_state(first, "running")
+        number = self.submit("--gpus", "8", "--", "true")
+        self.assertEqual(self.ask("whatif", "--add-nodes", "1", number),
+                         f"job {number} would start on new-1\nnothing was changed\n")
+        self.assertIn(f"job {number} would start on {self.node}",
+                      self.ask("whatif", "--cancel", first, number))
+        refused = self.ask("whatif", number)
+        self.assertIn(f"job {number} would not start\n", refused)
+        self.assertIn("nothing was changed", refused)
+        self.assertTrue(json.loads(self.ask("whatif", "--json", "--add-nodes", "2"))["dry_run"])
+
+    def test_top_shows_both(self):
+        number = self.submit("--gpus", "2", "--name", "seen", "--", "sleep", "600")
+        self.wait_for_state(number, "running")
+        said = self.ask("top")
+        self.assertRegex(said, rf"(?m)^{self.node} +ready ")
+        self.assertRegex(said, rf"(?m)^ *{number} +seen .*running")
+        self.assertEqual(json.loads(self.ask("top", "--json"))["jobs"][0]["id"], number)
+
+
+if __name__ == "__main__":
+    unittest.main()
