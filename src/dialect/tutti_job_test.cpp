@@ -31,6 +31,15 @@ std::string refused_job(const std::string& fields) {
   return refused("jobs:\n- name: j\n  " + fields + "\n");
 }
 
+TEST(TuttiJobTest, ReadsHowLongItIsShown) {
+  const auto ttl = [](const std::string& field) {
+    return workload_of("jobs:\n- name: j\n  cpu: 1\n" + field).jobs.at(0).spec->ttl;
+  };
+  EXPECT_EQ(ttl(""), JobSpec::as_usual);
+  EXPECT_EQ(ttl("  ttl: 1h\n"), Duration::seconds(3600));
+  EXPECT_EQ(ttl("  ttl: 0s\n"), Duration{});
+}
+
 TEST(TuttiJobTest, ReadsWhatIsRun) {
   const Workload workload = workload_of(R"(
 jobs:

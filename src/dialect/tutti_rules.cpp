@@ -143,6 +143,7 @@ Result<void> read_rules(Reader& reader, JobEntry& job) {
     job.array_count = static_cast<std::uint32_t>(array->count);
     rules.at_once = array->at_once;
   }
+  job.spec.ttl = TRY(reader.optional_duration("ttl")).value_or(JobSpec::as_usual);
   const auto at_once = TRY(reader.optional_integer("at_once", 1, limits::tasks_per_job));
   if (at_once) rules.at_once = static_cast<std::uint32_t>(*at_once);
   return {};

@@ -92,7 +92,8 @@ Result<void> Engine::carry_out(const Plan& plan, Instant now) {
 }
 
 void Engine::resume(State state, JournalRow rows) {
-  CHECK(rows_ == 0, rows_);
+  CHECK(rows_ == 0 || rows_ == rows, rows_, rows);
+  forget_workspace();
   state_ = std::move(state);
   rows_ = rows;
   arrivals_seen_ = state_.arrivals().seen();

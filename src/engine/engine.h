@@ -53,7 +53,8 @@ class Engine {
   /// not. For the first turn after a restart, and now and then. O((tasks + observed) log observed).
   void reconcile();
 
-  /// Goes on from what a journal of so many rows says. REQUIRES: no turn was taken yet.
+  /// Goes on from what a journal of so many rows says. REQUIRES: no turn was taken yet, or these
+  /// are the rows that its own turns made.
   void resume(State state, JournalRow rows);
   /// Hears of all that happens from now on; none: nobody does.
   void follow(Follower* follower) { follower_ = follower; }

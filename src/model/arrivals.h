@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "base/limits.h"
@@ -22,6 +23,14 @@ class ArrivalCounts {
     weight_ += tasks;
     seen_ += tasks;
     if (weight_ > limits::arrivals_window) fade();
+  }
+
+  /// As it was when `counts` and `seen` were so. REQUIRES: the counts do not exceed the window.
+  void restore(std::vector<std::uint32_t> counts, std::uint64_t seen) {
+    counts_ = std::move(counts);
+    seen_ = seen;
+    weight_ = 0;
+    for (const std::uint32_t count : counts_) weight_ += count;
   }
 
   /// All that were ever counted; only grows.

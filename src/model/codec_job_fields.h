@@ -70,6 +70,7 @@ void fields(auto& a, Of<JobSpec>) {
   a("labels", &JobSpec::labels);
   a("held", &JobSpec::held);
   a("rules", &JobSpec::rules);
+  a("ttl_us", &JobSpec::ttl);
   a("array", &JobSpec::array);
   a("gangs", &JobSpec::gangs);
 }

@@ -239,6 +239,14 @@ TEST(CodecTest, EqualNeighboursShareTheirType) {
   expect_round_trip(NodeReported{node}, {});
 }
 
+TEST(CodecTest, HowLongAJobIsShownIsWrittenWhereItSaysSo) {
+  const auto line = [](Duration ttl) {
+    return encode(JobSubmitted{JobId(1), std::make_shared<const JobSpec>(JobSpec{.ttl = ttl})}, {});
+  };
+  EXPECT_THAT(line(JobSpec::as_usual), ::testing::Not(HasSubstr("ttl")));
+  EXPECT_THAT(line(Duration{}), HasSubstr(R"("spec":{"ttl_us":0})"));
+}
+
 TEST(CodecTest, WhatJsonCannotHoldIsHexadecimal) {
   EXPECT_EQ(encode(NodeLost{std::string("a\0", 2)}, {}),
             R"({"tag":2,"version":1,"at":0,"node":{"hex":"6100"}})");

@@ -42,6 +42,13 @@ class Dependents {
     if (row.job != job) return std::nullopt;
     return row.end;
   }
+  /// Calls `visit(job, end)` for all ends that are remembered, in no order that means anything.
+  template <class Visit>
+  void each_end(Visit&& visit) const {
+    for (const Ended& row : ends_) {
+      if (row.job.valid()) visit(row.job, row.end);
+    }
+  }
 
  private:
   struct Ended {

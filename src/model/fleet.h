@@ -91,6 +91,11 @@ class Fleet {
   void set_health(std::uint32_t row, Health health);
   void set_trees(std::vector<TreeSpec> trees) { trees_ = std::move(trees); }
 
+  /// An empty fleet that knows these already, by these indexes.
+  Fleet() = default;
+  Fleet(LaneTable lanes, std::vector<Pool> pools, std::vector<DeviceType> types)
+      : lanes_(std::move(lanes)), pools_(std::move(pools)), types_(std::move(types)) {}
+
   /// The lane of a resource that a job or node names, added when new; the last lane is shared by
   /// nobody, so beyond limits::lanes the result is none and the request never fits.
   Lane lane_of(std::string_view name);

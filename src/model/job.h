@@ -61,6 +61,8 @@ struct JobSpec {
   Labels labels;
   bool held = false;  ///< Nothing of it starts before somebody releases it.
   JobRules rules;
+  static constexpr Duration as_usual{-1};
+  Duration ttl = as_usual;        ///< It is shown for so long after its end.
   std::vector<IndexRange> array;  ///< The numbers of its gangs, in their order; empty: no array.
   std::vector<std::shared_ptr<const GangSpec>> gangs;
 };

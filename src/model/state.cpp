@@ -103,9 +103,26 @@ ShapeIndex State::intern(const TaskShape& shape) {
   return candidates.back();
 }
 
+std::optional<ShapeIndex> State::find_shape(const TaskShape& shape) const {
+  const auto candidates = shapes_by_hash_.find(hash_of(shape));
+  if (candidates == shapes_by_hash_.end()) return std::nullopt;
+  for (const ShapeIndex known : candidates->second) {
+    if (shapes_[known.value()].spec == shape) return known;
+  }
+  return std::nullopt;
+}
+
+std::uint64_t State::hash_of_gang(const GangShape& shape) {
+  Hash hash;
+  for (const GangShape::Role& role : shape.roles) {
+    for (const ShapeIndex alternative : role.alternatives) hash.add(alternative.value());
+    hash.add(role.group).add(role.count).add(role.min);
+  }
+  return hash.value();
+}
+
 GangShapeIndex State::intern(const GangSpec& spec) {
   GangShape shape{.closeness = spec.closeness, .groups = {}, .roles = {}};
-  Hash hash;
   for (const GroupSpec& group : spec.groups) {
     for (std::uint32_t copy = 0; copy < group.copies; ++copy) {
       const auto number = static_cast<std::uint32_t>(shape.groups.size());
@@ -120,16 +137,14 @@ GangShapeIndex State::intern(const GangSpec& spec) {
                             .alternatives = {}};
         for (const TaskShape& alternative : role.alternatives) {
           row.alternatives.push_back(intern(alternative));
-          hash.add(row.alternatives.back().value());
         }
-        hash.add(number).add(role.count).add(role.min);
         shape.tasks += role.count;
         shape.min += role.min;
         shape.roles.push_back(std::move(row));
       }
     }
   }
-  std::vector<GangShapeIndex>& candidates = gang_shapes_by_hash_[hash.value()];
+  std::vector<GangShapeIndex>& candidates = gang_shapes_by_hash_[hash_of_gang(shape)];
   for (const GangShapeIndex known : candidates) {
     if (gang_shapes_[known.value()] == shape) return known;
   }

@@ -101,7 +101,10 @@ class State {
 
   std::size_t shape_count() const { return shapes_.size(); }
   const ShapeRow& shape(ShapeIndex index) const { return shapes_[index.value()]; }
+  std::size_t gang_shape_count() const { return gang_shapes_.size(); }
   const GangShape& gang_shape(GangShapeIndex index) const { return gang_shapes_[index.value()]; }
+  /// The row of an equal shape, where there is one. O(shape).
+  std::optional<ShapeIndex> find_shape(const TaskShape& shape) const;
 
   std::size_t queue_count() const { return queues_.size(); }
   const Queue& queue(QueueIndex index) const { return queues_[index.value()]; }
@@ -132,14 +135,19 @@ class State {
 
   /// Fingerprint of everything above. O(state).
   std::uint64_t hash() const;
+  /// Usage as if no task held anything, and as the tasks make it. O(fleet), O(state).
+  Usage unused() const;
+  Usage recount() const;
   /// Recomputes usage from the tasks and compares. Empty when all invariants hold. O(state).
   std::string verify() const;
 
  private:
   friend class StateApply;
+  friend class StateReader;
 
   ShapeIndex intern(const TaskShape& shape);
   GangShapeIndex intern(const GangSpec& spec);
+  static std::uint64_t hash_of_gang(const GangShape& shape);
   GangShapeIndex intern_cached(const std::shared_ptr<const GangSpec>& spec);
   void resolve(ShapeRow& row) const;
 

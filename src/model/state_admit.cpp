@@ -19,6 +19,8 @@ Result<void> check_amounts(std::string_view what, const std::vector<NamedAmount>
   return {};
 }
 
+}  // namespace
+
 Result<void> check_shape(const std::string& role, const TaskShape& shape) {
   TRY(check_amounts(role, shape.resources));
   if (shape.devices.size() > limits::devices_per_node) {
@@ -42,6 +44,8 @@ Result<void> check_shape(const std::string& role, const TaskShape& shape) {
   }
   return {};
 }
+
+namespace {
 
 Result<void> check_role(const std::string& job, const RoleSpec& role) {
   const std::string where = "job " + quoted(job) + ", role " + quoted(role.name);
@@ -110,19 +114,14 @@ Result<void> check_after(const State& state, const std::string& job, const Depen
               "without that condition it can start");
 }
 
-Result<void> check_rules(const State& state, const JobSubmitted& event,
-                         std::span<const Event> before) {
-  const JobRules& rules = event.spec->rules;
-  const std::string& job = event.spec->name;
+Result<void> check_rules(const std::string& job, const JobRules& rules, Duration ttl) {
   if (rules.after.size() > limits::dependencies_per_job) {
     return fail(Code::limit, "job " + quoted(job) + " waits for " +
                                  std::to_string(rules.after.size()) + " jobs; at most " +
                                  std::to_string(limits::dependencies_per_job) + " are possible");
   }
-  for (const Dependency& each : rules.after) {
-    if (!submits(before, each.job)) TRY(check_after(state, job, each));
-  }
-  for (const Duration length : {rules.run_time_max, rules.pause, rules.pause_max}) {
+  if (ttl == JobSpec::as_usual) ttl = {};
+  for (const Duration length : {rules.run_time_max, rules.pause, rules.pause_max, ttl}) {
     if (length.us >= 0 && length <= Duration::seconds(limits::longest_seconds)) continue;
     return fail(Code::invalid, "job " + quoted(job) + ": a time of " +
                                    std::to_string(length.us / 1'000'000) +
@@ -149,18 +148,9 @@ Result<void> check_array(const JobSpec& spec) {
                                  " numbers for " + std::to_string(gangs) + " gangs");
 }
 
-Result<void> check_job(const State& state, const JobSubmitted& event,
-                       std::span<const Event> before) {
-  if (event.spec == nullptr || !event.id.valid()) {
-    return fail(Code::invalid, "a submission needs a job and its id");
-  }
-  const JobSpec& spec = *event.spec;
-  if (state.find(event.id).valid()) {
-    return fail(Code::conflict, "job " + to_string(event.id) + " exists already");
-  }
-  if (!state.find_queue(spec.queue)) {
-    return fail(Code::not_found, "job " + quoted(spec.name) + ": no queue " + quoted(spec.queue));
-  }
+}  // namespace
+
+Result<void> check_spec(const JobSpec& spec) {
   if (spec.name.size() > limits::name_length) {
     return fail(Code::limit, "a job's name has " + std::to_string(spec.name.size()) +
                                  " characters; at most " + std::to_string(limits::name_length) +
@@ -174,9 +164,29 @@ Result<void> check_job(const State& state, const JobSubmitted& event,
                                  " are allowed");
   }
   TRY(check_array(spec));
-  return check_rules(state, event, before);
+  return check_rules(spec.name, spec.rules, spec.ttl);
 }
 
+namespace {
+
+Result<void> check_job(const State& state, const JobSubmitted& event,
+                       std::span<const Event> before) {
+  if (event.spec == nullptr || !event.id.valid()) {
+    return fail(Code::invalid, "a submission needs a job and its id");
+  }
+  const JobSpec& spec = *event.spec;
+  if (state.find(event.id).valid()) {
+    return fail(Code::conflict, "job " + to_string(event.id) + " exists already");
+  }
+  if (!state.find_queue(spec.queue)) {
+    return fail(Code::not_found, "job " + quoted(spec.name) + ": no queue " + quoted(spec.queue));
+  }
+  TRY(check_spec(spec));
+  for (const Dependency& each : spec.rules.after) {
+    if (!submits(before, each.job)) TRY(check_after(state, spec.name, each));
+  }
+  return {};
+}
 Result<void> check_hold(const State& state, const JobHeld& event) {
   if (state.find(event.id).valid()) return {};
   return fail(Code::not_found, "no job " + to_string(event.id) + " waits or runs");

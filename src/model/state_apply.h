@@ -8,6 +8,10 @@ namespace tutti {
 /// Is the dependency fulfilled by a job that ended so? Else it never will be.
 bool true_at(Dependency::On on, JobEnd end);
 
+/// Can State take such a job, for all that can be said of it alone?
+Result<void> check_spec(const JobSpec& spec);
+Result<void> check_shape(const std::string& role, const TaskShape& shape);
+
 class StateApply {
  public:
   explicit StateApply(State& state) : state_(state) {}

@@ -4,24 +4,29 @@
 #include "model/state.h"
 
 namespace tutti {
-namespace {
 
-/// Usage as it must be: nothing held, then every holding task booked once.
-Usage recount(const State& state) {
-  const Fleet& fleet = state.fleet();
+Usage State::unused() const {
   Usage usage;
-  usage.resize(fleet, {});
-  for (std::size_t at = 0; at < fleet.size(); ++at) {
-    usage.recapacitate(fleet, NodeIndex(at), {}, true);
-    usage.reopen(fleet, NodeIndex(at));
-  }
-  for (std::size_t at = 0; at < state.tasks().size(); ++at) {
-    const Task& task = state.tasks()[TaskIndex(at)];
-    if (!task.gang.valid() || !holds(task.phase)) continue;
-    usage.hold(fleet, task.shape, state.shape(task.shape), task.node, task.devices);
+  usage.resize(fleet_, {});
+  for (std::size_t at = 0; at < fleet_.size(); ++at) {
+    usage.recapacitate(fleet_, NodeIndex(at), {}, true);
+    usage.reopen(fleet_, NodeIndex(at));
   }
   return usage;
 }
+
+/// Nothing held, then every holding task booked once.
+Usage State::recount() const {
+  Usage usage = unused();
+  for (std::size_t at = 0; at < tasks_.size(); ++at) {
+    const Task& task = tasks_[TaskIndex(at)];
+    if (!task.gang.valid() || !holds(task.phase)) continue;
+    usage.hold(fleet_, task.shape, shape(task.shape), task.node, task.devices);
+  }
+  return usage;
+}
+
+namespace {
 
 /// By device row: cards that some holder would not get today. They may be held to more than all.
 std::vector<char> described_anew(const State& state) {
@@ -110,7 +115,7 @@ std::string verify_queues(const State& state) {
 }  // namespace
 
 std::string State::verify() const {
-  if (!(recount(*this) == usage_)) return "usage differs from what the tasks hold";
+  if (!(recount() == usage_)) return "usage differs from what the tasks hold";
   if (std::string wrong = verify_queues(*this); !wrong.empty()) return wrong;
   const std::vector<char> renewed = described_anew(*this);
   for (std::uint32_t row = 0; row < fleet_.device_count(); ++row) {

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "engine/engine.h"
+#include "model/checkpoint.h"
 #include "model/codec.h"
 #include "policy/registry.h"
 #include "sched/explain.h"
@@ -96,6 +97,7 @@ class ChaosRun {
     backend_.set_now(now_);
     const bool lost = faults_.fires(Fault::workspace_lost);
     if (lost || options_.forgetful) engine_.forget_workspace();
+    if (faults_.fires(Fault::state_reloaded)) reload();
     witness_.before(engine_.state(), event);
     uprooted_.before(engine_.state(), event);
     const auto step = engine_.step(std::span(&event, 1), now_);
@@ -111,6 +113,26 @@ class ChaosRun {
     const std::string& violation = backend_.attempts().violation();
     if (!violation.empty()) return fail_with(violation);
     fail_with(check_invariants(engine_.state(), {shrunk_, alive_.size(), {}, uprooted_}));
+  }
+
+  /// As after a restart from a checkpoint.
+  void reload() {
+    const std::string bytes = checkpoint_of(engine_.state());
+    State again;
+    CheckpointReader reader(bytes);
+    if (const auto read = reader.read(again); !read) return fail_with(read.error().text());
+    if (const auto done = reader.finish(); !done) return fail_with(done.error().text());
+    if (again.hash() != engine_.state().hash() || checkpoint_of(again) != bytes) {
+      return fail_with("a state that went through bytes is another one");
+    }
+    engine_.resume(std::move(again), journal_.entries.size());
+  }
+
+  static std::string checkpoint_of(const State& state) {
+    std::string bytes;
+    CheckpointWriter writer(state, [&](std::string_view piece) { bytes += piece; });
+    writer.finish();
+    return bytes;
   }
 
   void print_step(const Event& event, const Result<Engine::Step>& step) const {

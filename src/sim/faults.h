@@ -29,13 +29,14 @@ enum class Fault : std::uint8_t {
   job_cancelled,    ///< A user gives up.
   workspace_lost,   ///< All derived tables are thrown away.
   job_held,         ///< A user holds a job back, and releases it later.
+  state_reloaded,   ///< The engine goes on from a State that went through bytes.
 };
-inline constexpr std::array<std::string_view, 17> fault_names{
+inline constexpr std::array<std::string_view, 18> fault_names{
     "order_lost",     "order_twice", "launch_refused",  "launch_slow",   "refusal_lost",
     "start_lost",     "exit_lost",   "report_twice",    "report_late",   "node_lost",
     "node_cordoned",  "node_shrunk", "node_relabelled", "device_failed", "job_cancelled",
-    "workspace_lost", "job_held"};
-static_assert(static_cast<std::size_t>(Fault::job_held) + 1 == fault_names.size());
+    "workspace_lost", "job_held",    "state_reloaded"};
+static_assert(static_cast<std::size_t>(Fault::state_reloaded) + 1 == fault_names.size());
 
 using FaultCounts = Counts<Fault, fault_names.size()>;
 
