@@ -49,6 +49,7 @@ class AttachRoutes::Session {
 
  private:
   const JobRow& job() const { return *owner_.ports_.jobs->find(task_.job); }
+  bool forgotten() const { return owner_.ports_.jobs->find(task_.job) == nullptr; }
 
   void check_later() {
     checking_ = owner_.ports_.loop->after(owner_.ports_.between_checks, [this] {
@@ -59,6 +60,7 @@ class AttachRoutes::Session {
 
   /// Has the task begun, or ended?
   void look() {
+    if (forgotten()) return give_up("it ended, and is forgotten by now");
     const TaskRow& task = job().tasks[task_.ordinal];
     const bool over = tutti::ended(task.phase) || tutti::ended(job().state);
     if (!port_ && over) return say_end(task);
@@ -179,7 +181,7 @@ class AttachRoutes::Session {
   }
 
   void cancel() {
-    if (tutti::ended(job().state)) return;
+    if (forgotten() || tutti::ended(job().state)) return;
     owner_.ports_.engine->send({JobCancelled{task_.job}}, [](const EngineThread::Answers&) {});
   }
 

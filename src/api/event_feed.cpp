@@ -60,6 +60,11 @@ EventFeed::EventFeed(net::EventLoop& loop, JobTable& jobs, JournalRow rows, Limi
   beating_ = loop_.after(limits_.heart_beat, [this] { beat(); });
 }
 
+void EventFeed::begin_after(JournalRow row) {
+  complete_after_ = std::max(complete_after_, row);
+  newest_ = std::max(newest_, row);
+}
+
 void EventFeed::apply(const Happening& happening) {
   if (happening.row <= complete_after_) return jobs_.apply(happening);
   std::vector<JobGlance> before;

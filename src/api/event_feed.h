@@ -62,6 +62,9 @@ class EventFeed {
   EventFeed(net::EventLoop& loop, JobTable& jobs, JournalRow rows)
       : EventFeed(loop, jobs, rows, Limits()) {}
 
+  /// The table of jobs is as after that row; what happened before is not known.
+  void begin_after(JournalRow row);
+
   /// Notes it in the table of jobs, and tells the readers.
   void apply(const Happening& happening);
 

@@ -32,6 +32,15 @@ const JobRow* visible_job(const User& user, const JobTable& jobs, std::string_vi
 const JobRow* job_for(Call& call, const JobTable& jobs, Deed deed) {
   const JobRow* const row = visible_job(call.user, jobs, call.parts[0]);
   if (row == nullptr) {
+    const auto id = natural(call.parts[0]);
+    if (id && jobs.forgot(JobId(*id))) {
+      call.refuse(
+          {Code::not_found,
+           "job " + call.parts[0] + " ended, and is forgotten by now",
+           {},
+           "ttl says how long a job is shown after its end, and --keep-ended of the server"});
+      return nullptr;
+    }
     call.refuse({Code::not_found, "no job " + call.parts[0], {}, "tutti jobs lists them"});
     return nullptr;
   }

@@ -67,9 +67,11 @@ void JobRoutes::output(Call call) {
   auto look = std::make_shared<std::function<void()>>();
   *look = [this, reading, follow, weak = std::weak_ptr(look)] {
     if (!ports_.still_good(reading->token)) return reading->stream.finish();
-    const TaskRow& task = ports_.jobs->find(reading->task.job)->tasks[reading->task.ordinal];
+    const JobRow* const job = ports_.jobs->find(reading->task.job);
+    const TaskRow task = job == nullptr ? TaskRow{.attempt = reading->attempt}
+                                        : job->tasks[reading->task.ordinal];
     // Looked at first: what an attempt printed is complete when it is said to have ended.
-    const bool over = !follow || ended(task.phase);
+    const bool over = !follow || job == nullptr || ended(task.phase);
     const std::uint32_t newest = task.attempt;
     Passed passed = pass_on(*reading);
     if (passed == Passed::all && reading->attempt != newest && !reading->own_file) {

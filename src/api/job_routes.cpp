@@ -126,9 +126,10 @@ void JobRoutes::explain(Call call) {
     const auto may_name = [&](const JobSpec& job) { return may(call.user, job, Deed::see); };
     std::string text = why_waits(state, *ports_.factory, id, may_name);
     return [this, answer, id, text = std::move(text), call = std::move(call)]() mutable {
-      const JobRow& job = *ports_.jobs->find(id);
-      if (text.empty()) text = state_in_words(*ports_.jobs, job, call.user);
-      answer(std::move(call), job, text);
+      const JobRow* const job = ports_.jobs->find(id);
+      if (job == nullptr) return call.refuse({Code::not_found, "it is forgotten by now", {}, {}});
+      if (text.empty()) text = state_in_words(*ports_.jobs, *job, call.user);
+      answer(std::move(call), *job, text);
     };
   });
 }

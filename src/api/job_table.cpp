@@ -158,8 +158,24 @@ void JobTable::settle(JobRow& row, Instant at) {
   set_state(row, JobState::pending);
 }
 
+Instant JobTable::forgotten_at(const JobRow& row) const {
+  const Duration own = row.spec->ttl;
+  return *row.finished + std::max(own == JobSpec::as_usual ? keeping_.ended : own, shortest);
+}
+
+void JobTable::forget(Instant now) {
+  while (!ends_.empty() && (ends_.begin()->first < now || ends_.size() > keeping_.most)) {
+    const std::uint64_t id = ends_.begin()->second.value();
+    const auto row = rows_.find(id);
+    by_state_[static_cast<std::size_t>(row->second.state)].erase(id);
+    rows_.erase(row);
+    ends_.erase(ends_.begin());
+  }
+}
+
 void JobTable::finish(JobRow& row, Instant at) {
   row.finished = at;
+  ends_.emplace(forgotten_at(row), row.id);
   row.reason.clear();
   const auto failed = std::ranges::find(row.tasks, TaskPhase::failed, &TaskRow::phase);
   if (failed != row.tasks.end() && !row.cancelled) {

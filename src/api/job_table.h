@@ -1,4 +1,5 @@
-/// What readers are shown of jobs: a fold of what happened, which also knows those that ended.
+/// What readers are shown of jobs: a fold of what happened, which also knows those that ended, for
+/// as long as they say, or it is told.
 ///
 /// Rows lie in the order of ids, and each state has the list of its jobs, so a page of any state
 /// costs its length. Belongs to the readers' thread.
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "api/happening.h"
+#include "model/checkpoint.h"
 #include "model/job.h"
 
 namespace tutti {
@@ -67,10 +69,25 @@ struct LiveJobs {
 
 class JobTable {
  public:
-  void apply(const Happening& happening);
+  struct Keeping {
+    Duration ended = Duration::seconds(std::int64_t{7} * 86'400);  ///< Where a job says nothing.
+    std::size_t most = 1'000'000;                                  ///< So many ended ones.
+  };
+  /// Whoever waits for the end of a job must be able to see it.
+  static constexpr Duration shortest = Duration::seconds(60);
 
-  /// None where there never was such a job.
+  JobTable() = default;
+  explicit JobTable(Keeping keeping) : keeping_(keeping) {}
+
+  void apply(const Happening& happening);
+  /// Forgets jobs whose time is over by then, and the ones that ended first where there are too
+  /// many. The same jobs, whenever it is called after all that happened before.
+  void forget(Instant now);
+
+  /// None where there never was such a job, or it is forgotten.
   const JobRow* find(JobId id) const;
+  bool forgot(JobId id) const { return id.value() > 0 && id < next_id() && find(id) == nullptr; }
+  const Keeping& keeping() const { return keeping_; }
   /// Above every id that was given.
   JobId next_id() const { return JobId(next_); }
   /// Calls `visit` with jobs in one of these states (none: in any), the newest first, below
@@ -91,6 +108,11 @@ class JobTable {
   const ByQueue& by_queue() const { return by_queue_; }
   bool knows_node(std::string_view name) const { return known_nodes_.contains(name); }
   const std::string& node(NodeIndex index) const { return nodes_[index.value()]; }
+  std::size_t size() const { return rows_.size(); }
+
+  /// As a section of a checkpoint, and from there, into an empty table.
+  void write(CheckpointWriter& to) const;
+  Result<void> read(CheckpointReader& from);
 
  private:
   void submitted(const Happening& happening, const JobSubmitted& event);
@@ -106,7 +128,11 @@ class JobTable {
   /// None where it ended, too.
   JobRow* live(JobId id);
 
+  Instant forgotten_at(const JobRow& row) const;
+
+  Keeping keeping_;
   std::map<std::uint64_t, JobRow> rows_;
+  std::set<std::pair<Instant, JobId>> ends_;  ///< When ended ones are forgotten.
   std::uint64_t next_ = 1;
   std::array<std::set<std::uint64_t>, job_states> by_state_;
   std::map<std::string, std::uint64_t, std::less<>> live_;  ///< Jobs by user, none of them over.

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t key_most = 128;
 constexpr std::size_t hash_digits = 16;
+constexpr std::string_view section = "requests";
 
 }  // namespace
 
@@ -65,6 +66,39 @@ void RequestKeys::apply(const Happening& happening) {
 const RequestKeys::Known* RequestKeys::find(const std::string& name) const {
   const auto at = known_.find(name);
   return at == known_.end() ? nullptr : &at->second;
+}
+
+void RequestKeys::write(CheckpointWriter& to) const {
+  to.begin(section);
+  BytesOut& out = to.out();
+  out.number(known_.size());
+  for (const auto& [at, name] : ages_) {
+    const auto key = known_.find(name);
+    if (key == known_.end() || key->second.at != at) continue;  // It was used anew since.
+    out.text(name);
+    out.number(key->second.content);
+    out.signed_number(at.us);
+    out.number(key->second.jobs.size());
+    for (const JobId job : key->second.jobs) out.number(job.value());
+    to.flush_if_much();
+  }
+}
+
+Result<void> RequestKeys::read(CheckpointReader& from) {
+  BytesIn& in = from.in();
+  if (!from.begin(section)) in.refuse("the keys of requests are missing");
+  for (std::size_t left = in.count(); left > 0 && in.ok(); --left) {
+    const std::string name(in.text());
+    const auto [key, fresh] = known_.try_emplace(name);
+    if (!fresh) in.refuse("a key of requests stands twice");
+    key->second.content = in.number();
+    key->second.at.us = in.signed_number();
+    for (std::size_t jobs = in.count(); jobs > 0 && in.ok(); --jobs) {
+      key->second.jobs.emplace_back(in.number());
+    }
+    ages_.emplace_back(key->second.at, name);
+  }
+  return in.result();
 }
 
 }  // namespace tutti

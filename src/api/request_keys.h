@@ -17,6 +17,7 @@
 #include "api/happening.h"
 #include "api/router.h"
 #include "base/result.h"
+#include "model/checkpoint.h"
 
 namespace tutti {
 
@@ -46,6 +47,10 @@ class RequestKeys {
 
   void apply(const Happening& happening);
   const Known* find(const std::string& name) const;
+
+  /// As a section of a checkpoint, and from there, into an empty table.
+  void write(CheckpointWriter& to) const;
+  Result<void> read(CheckpointReader& from);
 
  private:
   std::map<std::string, Known> known_;
