@@ -27,8 +27,21 @@ struct Chain::Digest {
     EVP_MD_CTX_free(context);
     EVP_MD_free(algorithm);
   }
+  void begin() const { CHECK(EVP_DigestInit_ex2(context, algorithm, nullptr) == 1); }
   void add(std::string_view text) const {
     CHECK(EVP_DigestUpdate(context, text.data(), text.size()) == 1);
+  }
+  std::string end() const {
+    std::array<unsigned char, EVP_MAX_MD_SIZE> raw{};
+    unsigned size = 0;
+    CHECK(EVP_DigestFinal_ex(context, raw.data(), &size) == 1);
+    CHECK(size == hash_digits / 2, size);
+    std::string out(hash_digits, '\0');
+    for (std::size_t at = 0; at < hash_digits / 2; ++at) {
+      out[2 * at] = digits[raw[at] >> 4U];
+      out[2 * at + 1] = digits[raw[at] & 15U];
+    }
+    return out;
   }
 };
 
@@ -49,20 +62,17 @@ std::string Chain::hash(std::string_view before, std::uint64_t row, std::string_
   std::array<char, 24> number{'\n'};
   char* const end = std::to_chars(number.data() + 1, number.data() + number.size() - 1, row).ptr;
   *end = '\n';
-  CHECK(EVP_DigestInit_ex2(digest_->context, digest_->algorithm, nullptr) == 1);
+  digest_->begin();
   digest_->add(before);
   digest_->add({number.data(), static_cast<std::size_t>(end + 1 - number.data())});
   digest_->add(line);
-  std::array<unsigned char, EVP_MAX_MD_SIZE> raw{};
-  unsigned size = 0;
-  CHECK(EVP_DigestFinal_ex(digest_->context, raw.data(), &size) == 1);
-  CHECK(size == hash_digits / 2, size);
-  std::string out(hash_digits, '\0');
-  for (std::size_t at = 0; at < hash_digits / 2; ++at) {
-    out[2 * at] = digits[raw[at] >> 4U];
-    out[2 * at + 1] = digits[raw[at] & 15U];
-  }
-  return out;
+  return digest_->end();
+}
+
+std::string Chain::hash(std::string_view text) {
+  digest_->begin();
+  digest_->add(text);
+  return digest_->end();
 }
 
 }  // namespace tutti

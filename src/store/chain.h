@@ -29,6 +29,8 @@ class Chain {
 
   /// The hash of row `row`, which holds `line`, after a row whose hash is `before`.
   std::string hash(std::string_view before, std::uint64_t row, std::string_view line);
+  /// SHA-256 of the text alone, in the same form.
+  std::string hash(std::string_view text);
 
  private:
   struct Digest;

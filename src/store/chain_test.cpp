@@ -21,6 +21,11 @@ TEST(ChainTest, EveryPartCounts) {
   EXPECT_NE(chain.hash(chain_origin(), 1, ""), one);
 }
 
+TEST(ChainTest, ATextAloneHasItsSha256) {
+  EXPECT_EQ(Chain().hash("abc"),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
 TEST(ChainTest, LargestRowNumber) {
   EXPECT_TRUE(is_chain_hash(Chain().hash(chain_origin(), UINT64_MAX, "")));
 }

@@ -150,7 +150,7 @@ Result<void> JournalFile::find_end() {
   }));
   if (rows_ == static_cast<std::uint64_t>(store.base_row)) return {};
   last_hash_ =
-      TRY(scan(rows_, [](std::uint64_t, const std::string&) -> Result<void> { return {}; }));
+      TRY(scan(rows_, rows_, [](std::uint64_t, const std::string&) -> Result<void> { return {}; }));
   return {};
 }
 
@@ -203,7 +203,8 @@ Result<void> JournalFile::append(std::span<const Event> events, Instant at) {
   return {};
 }
 
-Result<std::string> JournalFile::scan(std::uint64_t first, const VisitLine& visit) const {
+Result<std::string> JournalFile::scan(std::uint64_t first, std::uint64_t last,
+                                      const VisitLine& visit) const {
   Store& store = *store_;
   if (first <= static_cast<std::uint64_t>(store.base_row)) return fail(compacted(first));
   std::uint64_t row = first - 1;  // The newest one whose hash is in `before`.
@@ -222,7 +223,7 @@ Result<std::string> JournalFile::scan(std::uint64_t first, const VisitLine& visi
          soci::use(from), soci::into(number), soci::into(line, has_line),
          soci::into(hash, has_hash));
     select.execute();
-    while (row < rows_ && select.fetch()) {
+    while (row < last && select.fetch()) {
       if (has_line != soci::i_ok) line.clear();
       if (has_hash != soci::i_ok) hash.clear();
       const auto found = static_cast<std::uint64_t>(number);
@@ -241,7 +242,7 @@ Result<std::string> JournalFile::scan(std::uint64_t first, const VisitLine& visi
       row = found;
       std::swap(before, hash);
     }
-    if (row < rows_) return fail(damaged(linked ? row + 1 : row, "it is missing"));
+    if (row < last) return fail(damaged(linked ? row + 1 : row, "it is missing"));
     return {};
   });
   if (done) return before;
@@ -251,9 +252,10 @@ Result<std::string> JournalFile::scan(std::uint64_t first, const VisitLine& visi
   return fail(std::move(error));
 }
 
-Result<void> JournalFile::replay(std::uint64_t first, const Visit& visit) {
-  CHECK(first > 0);
-  TRY(scan(first, [&](std::uint64_t row, const std::string& line) -> Result<void> {
+Result<void> JournalFile::replay(std::uint64_t first, std::uint64_t last, const Visit& visit) {
+  CHECK(first > 0 && last <= rows_, first, last, rows_);
+  if (first > last) return {};
+  TRY(scan(first, last, [&](std::uint64_t row, const std::string& line) -> Result<void> {
     auto decoded = decode_event(line);
     if (!decoded) {
       return fail(std::move(decoded).error().at(path_ + ": row " + std::to_string(row)));
@@ -261,6 +263,52 @@ Result<void> JournalFile::replay(std::uint64_t first, const Visit& visit) {
     return visit(row, decoded->first, decoded->second);
   }));
   return {};
+}
+
+std::uint64_t JournalFile::first_row() const {
+  return static_cast<std::uint64_t>(store_->base_row) + 1;
+}
+
+Result<std::string> JournalFile::hash_at(std::uint64_t row) const {
+  CHECK(row <= rows_, row, rows_);
+  if (row + 1 == first_row()) return store_->base_hash;
+  if (row < first_row()) return fail(compacted(row));
+  const auto number = static_cast<long long>(row);
+  std::string hash;
+  soci::indicator found = soci::i_null;
+  TRY(store_->database.read([&](soci::session& session) -> Result<void> {
+    session << "SELECT hash FROM events WHERE number = :n", soci::use(number),
+        soci::into(hash, found);
+    return {};
+  }));
+  if (found != soci::i_ok) return fail(damaged(row, "it is missing"));
+  return hash;
+}
+
+Result<std::uint64_t> JournalFile::drop(std::uint64_t last, std::uint64_t most, Instant before) {
+  Store& store = *store_;
+  CHECK(store.lock && last <= rows_, last, rows_);
+  const std::uint64_t first = first_row();
+  last = std::min(last, first + most - 1);
+  if (last < first) return 0;
+  // Times only grow, so the newest of them decides for all.
+  Instant newest;
+  TRY(replay(last, last, [&](std::uint64_t, const Event&, Instant at) -> Result<void> {
+    newest = at;
+    return {};
+  }));
+  if (newest >= before) return 0;
+  const std::string hash = TRY(hash_at(last));
+  const auto to = static_cast<long long>(last);
+  TRY(store.database.write([&](soci::session& session) -> Result<void> {
+    session << "DELETE FROM events WHERE number <= :to", soci::use(to);
+    session << "UPDATE tutti_journal SET base_row = :row, base_hash = :hash", soci::use(to),
+        soci::use(hash);
+    return {};
+  }));
+  store.base_row = to;
+  store.base_hash = hash;
+  return last - first + 1;
 }
 
 Result<void> JournalFile::backup_to(const std::string& path) const {

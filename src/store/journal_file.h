@@ -5,6 +5,7 @@
 ///   changed row is an error with its number; nothing is skipped, mended or guessed.
 /// - Lines are those of model/codec.h, so that what an old version wrote is read for ever.
 /// - One process writes (lock_file.h); any number may read beside it.
+/// - Old rows may be dropped, once a checkpoint stands for them (checkpoint_file.h).
 /// - An append that failed left nothing. Where that is in doubt (the disk failed), all later ones
 ///   are refused until the journal is opened anew.
 ///
@@ -52,7 +53,21 @@ class JournalFile final : public Journal {
   /// Hands over rows `first` to rows() in order, each after its hash was checked; the first error,
   /// also one of `visit`, ends it. O(rows) time, and memory for one row.
   /// REQUIRES: first > 0, and `visit` does not append.
-  Result<void> replay(std::uint64_t first, const Visit& visit);
+  Result<void> replay(std::uint64_t first, const Visit& visit) {
+    return replay(first, rows_, visit);
+  }
+  /// The same, up to row `last`. REQUIRES: last <= rows().
+  Result<void> replay(std::uint64_t first, std::uint64_t last, const Visit& visit);
+
+  /// The first row that is kept; those before were dropped.
+  std::uint64_t first_row() const;
+  /// What everything up to that row hashes to, as it is written there; to be compared with what
+  /// somebody noted. Also of the row before the first one. REQUIRES: row <= rows().
+  Result<std::string> hash_at(std::uint64_t row) const;
+  /// Drops rows from the first one on, up to `last` at most, and at most so many, and none that is
+  /// not older than `before`; says how many. Others go on reading what they read.
+  /// REQUIRES: opened to write; somebody has a checkpoint of `last` or a later row.
+  Result<std::uint64_t> drop(std::uint64_t last, std::uint64_t most, Instant before);
 
   /// A copy of the journal as of now in one file that can be opened as a journal. On a connection
   /// of its own, so that another thread may do it while the owner appends. Nothing is overwritten.
@@ -70,8 +85,8 @@ class JournalFile final : public Journal {
   /// Has it the row that was noted as acknowledged?
   Result<void> check_end(std::uint64_t noted, const std::string& noted_hash) const;
   using VisitLine = std::function<Result<void>(std::uint64_t row, const std::string& line)>;
-  /// Hands over the lines from row `first` on, checked; returns the hash of the last one.
-  Result<std::string> scan(std::uint64_t first, const VisitLine& visit) const;
+  /// Hands over the lines of rows `first` to `last`, checked; returns the hash of the last one.
+  Result<std::string> scan(std::uint64_t first, std::uint64_t last, const VisitLine& visit) const;
   Error damaged(std::uint64_t row, const std::string& what) const;
   Error compacted(std::uint64_t row) const;
 
