@@ -12,6 +12,7 @@
 
 #include "backend/local/keeper.h"
 #include "generated/version.h"
+#include "tutti/checkpoint.h"
 #include "tutti/commands.h"
 #include "tutti/terminal.h"
 
@@ -33,6 +34,8 @@ void declare(CLI::App& app, tutti::Run& run) {
   tutti::declare_queues(app, run);
   tutti::declare_token(app, run);
   tutti::declare_audit(app, run);
+  tutti::declare_replay(app, run);
+  tutti::declare_backup(app, run);
   tutti::declare_sim(app, run);
   tutti::declare_config(app, run);
   tutti::declare_catalog(app, run);
@@ -83,6 +86,10 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   // Hidden: what a server starts beside each task, which needs nothing of what follows.
   if (argc == 3 && std::string_view(argv[1]) == "keeper") return tutti::keep(argv[2]);
+  // Hidden, too: what a server starts beside itself now and then.
+  if (argc == 6 && std::string_view(argv[1]) == "checkpoint") {
+    return tutti::run_checkpoint(argc, argv);
+  }
   CLI::App app(
       "Schedules AI work on mixed fleets of accelerators: all of a job, at the right time.");
   tutti::Run run;

@@ -16,7 +16,6 @@
 
 #include "api/access.h"
 #include "api/engine_thread.h"
-#include "api/event_feed.h"
 #include "api/routes.h"
 #include "backend/local/host.h"
 #include "backend/local/job_order.h"
@@ -28,11 +27,12 @@
 #include "net/event_loop.h"
 #include "sim/files.h"
 #include "store/journal_file.h"
-#include "store/restore.h"
 #include "store/secret_folder.h"
 #include "tutti/client.h"
 #include "tutti/data_folder.h"
+#include "tutti/housekeeping.h"
 #include "tutti/serve_options.h"
+#include "tutti/shown.h"
 #include "tutti/task_ports.h"
 #include "tutti/terminal.h"
 
@@ -56,18 +56,17 @@ class Service {
 
  private:
   explicit Service(const ServeOptions& options, std::string data)
-      : options_(options), data_(std::move(data)) {}
+      : options_(options), data_(std::move(data)), shown_(options.keeping) {}
 
   Result<void> open();
   void note_what_is_open();
   std::string find_cgroup();
   Result<void> resume();
-  Result<void> notice_restart(Follower& follower);
+  Result<void> notice_restart();
   void watch_cards();
   Result<void> start();
   Result<void> listen();
   Result<int> run_until(const sigset_t& ends);
-  void note(const Happening& happening);
   void reload();
   void publish(const Happening& happening);
   void tidy_up();
@@ -92,14 +91,14 @@ class Service {
   std::optional<Engine> engine_;
   ThisMachine machine_;
   std::unique_ptr<DeviceWatch> cards_;
-  JobTable jobs_;
-  RequestKeys requests_;
+  Shown shown_;
   net::EventLoop loop_;
   std::optional<EventFeed> feed_;
   std::optional<EngineThread> thread_;
   std::optional<AllRoutes> routes_;
   std::optional<Server> server_;
   net::Timer tidying_;
+  std::optional<Housekeeping> housekeeping_;
   std::optional<Error> failure_;
 };
 
@@ -175,7 +174,7 @@ std::string Service::find_cgroup() {
 
 /// Has the machine started anew since the last server? Then nothing of what ran is left. That is
 /// news of the node, and comes before what is heard of its tasks: so they find a place again.
-Result<void> Service::notice_restart(Follower& follower) {
+Result<void> Service::notice_restart() {
   const SecretFolder data = TRY(SecretFolder::open(data_));
   const std::string boot = boot_id();
   const Result<std::string> known = data.get("boot");
@@ -187,7 +186,7 @@ Result<void> Service::notice_restart(Follower& follower) {
     lost.emplace_back(NodeLost{fleet.node(NodeIndex(at)).name});
   }
   if (!lost.empty()) {
-    engine_->follow(&follower);
+    engine_->follow(&shown_);
     const auto taken = engine_->take(lost, std::max(now(), engine_->state().now()));
     engine_->follow(nullptr);
     if (!taken) return fail(taken.error());
@@ -196,27 +195,20 @@ Result<void> Service::notice_restart(Follower& follower) {
   return data.put("boot", boot);
 }
 
-/// State and what readers are shown, from the journal.
+/// State and what readers are shown, from the newest checkpoint and the journal.
 Result<void> Service::resume() {
-  feed_.emplace(loop_, jobs_, journal_->rows());
-  class Tee final : public Follower {
-   public:
-    explicit Tee(Service& service) : service_(service) {}
-    void happened(JournalRow row, const Event& event, const State& state) override {
-      one_.happened(row, event, state);
-      for (const Happening& each : one_.take()) service_.note(each);
-    }
-
-   private:
-    Service& service_;
-    Happenings one_;
-  } tee(*this);
-  State state = TRY(restore(*journal_, &tee));
+  feed_.emplace(loop_, shown_.jobs, journal_->rows());
+  shown_.feed = &*feed_;
+  Restored restored = TRY(restore(*journal_, checkpoints_of(data_), shown_, journal_->rows()));
+  for (const std::string& remark : restored.remarks) {
+    fmt::print(stderr, "a checkpoint is not used: {}\n", remark);
+  }
+  State& state = restored.state;
   keep_places(machine_, state);
   measured_.emplace(*journal_);
   engine_.emplace(*measured_, *backend_, *factory_);
   engine_->resume(std::move(state), journal_->rows());
-  TRY(notice_restart(tee));
+  TRY(notice_restart());
   engine_->reconcile();
   return {};
 }
@@ -250,31 +242,46 @@ Result<void> Service::start() {
   };
   thread_.emplace(std::move(ports));
   thread_->send({NodeReported{machine_.node}}, [](const EngineThread::Answers&) {});
+  housekeeping_.emplace(
+      Housekeeping::Options{
+          .order = {.data = data_,
+                    .keeping = options_.keeping,
+                    .behind = std::min(checkpoint_behind, options_.checkpoint_every)},
+          .every = options_.checkpoint_every,
+          .history = options_.keep_history},
+      Housekeeping::Ports{.loop = &loop_,
+                          .engine = &*thread_,
+                          .journal = &*journal_,
+                          .newest = [this] { return feed_->newest(); },
+                          .clock = now,
+                          .forget = [this] { shown_.jobs.forget(now()); }});
   tidy_up();
   return {};
 }
 
-/// In what readers are shown.
-void Service::note(const Happening& happening) {
-  feed_->apply(happening);
-  requests_.apply(happening);
-}
-
 void Service::publish(const Happening& happening) {
-  note(happening);
+  shown_.note(happening);
   for (const TaskMove& move : happening.moves) {
+    if (!ended(move.phase)) continue;
     // A job that is over needs its variables no more.
-    if (ended(move.phase) && ended(jobs_.find(move.task.job)->state)) {
+    const JobRow* const job = shown_.jobs.find(move.task.job);
+    if (job == nullptr || ended(job->state)) {
       secrets_->remove(std::to_string(move.task.job.value()));
     }
   }
 }
 
-/// Now and then removes what ended long ago, on the thread that the tasks belong to.
+/// Now and then removes the folders of jobs that are forgotten, on the thread that has them.
 void Service::tidy_up() {
   thread_->ask([this](const State&) -> EngineThread::Work {
-    backend_->forget_old(now());
-    return [] {};
+    return [this, over = backend_->over()]() mutable {
+      std::erase_if(over, [&](const AttemptId& id) { return !shown_.jobs.forgot(id.task.job); });
+      if (over.empty()) return;
+      thread_->ask([this, over = std::move(over)](const State&) -> EngineThread::Work {
+        backend_->forget(over);
+        return [] {};
+      });
+    };
   });
   tidying_ = loop_.after(between_tidying, [this] { tidy_up(); });
 }
@@ -291,8 +298,8 @@ void Service::declare_routes() {
   AllRoutes::Ports ports;
   ports.jobs.loop = &loop_;
   ports.jobs.engine = &*thread_;
-  ports.jobs.jobs = &jobs_;
-  ports.jobs.requests = &requests_;
+  ports.jobs.jobs = &shown_.jobs;
+  ports.jobs.requests = &shown_.requests;
   ports.jobs.catalog = &catalog_;
   ports.jobs.factory = &*factory_;
   ports.jobs.keep_environment = [this](std::string_view name, std::string_view variables) {
@@ -397,6 +404,7 @@ Result<int> Service::run_until(const sigset_t& ends) {
   watch.want(true, false);
   loop_.run();
   if (failure_) return fail(*failure_);
+  housekeeping_.reset();
   thread_.reset();  // What was sent is finished and durable.
   return 0;
 }

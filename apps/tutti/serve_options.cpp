@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "format/quantity.h"
 #include "tutti/commands.h"
 #include "tutti/terminal.h"
 
@@ -68,6 +69,38 @@ void declare_limits(CLI::App& serve, ServeOptions& options) {
       ->take_last();
 }
 
+/// A time as people write it, into `out`.
+void time_option(CLI::App& serve, const std::string& name, Duration& out, const std::string& what) {
+  serve
+      .add_option_function<std::string>(
+          name,
+          [&out, name](const std::string& text) {
+            const Result<Duration> time = parse_duration(text);
+            if (!time) throw CLI::ValidationError(name, time.error().what);
+            out = *time;
+          },
+          what)
+      ->type_name("TIME")
+      ->take_last();
+}
+
+void declare_keeping(CLI::App& serve, ServeOptions& options) {
+  time_option(serve, "--keep-ended", options.keeping.ended,
+              "How long jobs are shown after their end, where they say nothing: 7d");
+  serve
+      .add_option("--keep-ended-most", options.keeping.most,
+                  "So many of them at most; those that ended first go first: 1000000")
+      ->type_name("N")
+      ->take_last();
+  time_option(serve, "--keep-history", options.keep_history,
+              "How long the journal is kept behind what checkpoints stand for: 7d");
+  serve
+      .add_option("--checkpoint-every", options.checkpoint_every,
+                  "Rows of the journal between two checkpoints, 0: none are made; 250000")
+      ->type_name("N")
+      ->take_last();
+}
+
 }  // namespace
 
 void declare_serve(CLI::App& app, Run& run) {
@@ -79,6 +112,7 @@ void declare_serve(CLI::App& app, Run& run) {
   declare_address(*command, *options);
   declare_machine(*command, *options);
   declare_limits(*command, *options);
+  declare_keeping(*command, *options);
   command->add_option("--policy", options->policy, "A built-in policy or a file")
       ->type_name("NAME|FILE")
       ->take_last();

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "api/job_table.h"
 #include "base/result.h"
+#include "engine/follower.h"
 
 namespace tutti {
 
@@ -23,6 +25,9 @@ struct ServeOptions {
   std::string policy = "default";
   std::uint32_t requests_per_second = 500;
   std::uint64_t jobs_per_user = 100'000;
+  JobTable::Keeping keeping;              ///< Of jobs that ended.
+  JournalRow checkpoint_every = 250'000;  ///< Rows.
+  Duration keep_history = Duration::seconds(std::int64_t{7} * 86'400);
 };
 
 /// Serves until it is told to end; returns the exit code.

@@ -98,12 +98,17 @@ void LocalBackend::acknowledge(std::span<const Event> events) {
   }
 }
 
-void LocalBackend::forget_old(Instant now, Duration keep) {
+std::vector<AttemptId> LocalBackend::over() const {
+  std::vector<AttemptId> out;
   for (const LocalTasks::Seen& each : tasks_.observe()) {
-    if (!LocalTasks::is_over(each.phase) || !each.acknowledged) continue;
-    // What cannot be removed now is tried again the next time.
-    if (now - each.ended_at > keep) disregard(tasks_.forget(each.id));
+    if (LocalTasks::is_over(each.phase) && each.acknowledged) out.push_back(each.id);
   }
+  return out;
+}
+
+void LocalBackend::forget(std::span<const AttemptId> attempts) {
+  // What cannot be removed now is over the next time, too.
+  for (const AttemptId& each : attempts) disregard(tasks_.forget(each));
 }
 
 }  // namespace tutti

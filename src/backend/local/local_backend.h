@@ -35,10 +35,10 @@ class LocalBackend final : public Backend {
   /// These are journaled, so that no later server need hear them from us.
   void acknowledge(std::span<const Event> events);
 
-  /// For a day at least the contract asks for every end.
-  static constexpr Duration kept = Duration::seconds(86'400);
-  /// Removes what ended before `now - keep` and was acknowledged, with the output that lies there.
-  void forget_old(Instant now, Duration keep = kept);
+  /// What ended and was acknowledged: to be forgotten once nobody asks for it any more.
+  std::vector<AttemptId> over() const;
+  /// Removes them, with the output that lies there. REQUIRES: they are over.
+  void forget(std::span<const AttemptId> attempts);
 
  private:
   LocalTasks& tasks_;

@@ -72,21 +72,21 @@ TEST_F(LocalBackendTest, WithoutAnOrderItIsRefused) {
   EXPECT_TRUE(backend_->observe().empty());
 }
 
-TEST_F(LocalBackendTest, WhatIsAcknowledgedAndOldIsForgotten) {
+TEST_F(LocalBackendTest, WhatIsAcknowledgedMayBeForgotten) {
   open();
   place(attempt(1), "exit 1");
   place(attempt(2), "exit 2");
   const std::vector<Event> events = hear(4);
   backend_->acknowledge(events);
-  backend_->forget_old(time_of_day());
-  EXPECT_EQ(backend_->observe().size(), 2U) << "for a day";
+  EXPECT_EQ(backend_->over().size(), 2U);
+  EXPECT_EQ(backend_->observe().size(), 2U);
   backend_.reset();
   tasks_.reset();
   open();
   EXPECT_TRUE(backend_->take_events().empty());
   place(attempt(3), "exit 3");
   hear(2);
-  backend_->forget_old(time_of_day() + Duration::seconds(1), Duration{0});
+  backend_->forget(backend_->over());
   ASSERT_EQ(backend_->observe().size(), 1U) << "nobody has acknowledged that one";
   EXPECT_EQ(backend_->observe()[0].exit_code, 3);
 }
