@@ -33,6 +33,7 @@ void register_memory();
 void register_net();
 void register_place();
 void register_sim();
+void register_start();
 void register_store();
 
 }  // namespace tutti::bench

@@ -72,6 +72,7 @@ int measure_all(int argc, char** argv) {
   register_net();
   register_place();
   register_sim();
+  register_start();
   register_store();
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;

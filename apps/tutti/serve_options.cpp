@@ -80,7 +80,7 @@ void time_option(CLI::App& serve, const std::string& name, Duration& out, const 
             out = *time;
           },
           what)
-      ->type_name("TIME")
+      ->type_name("DURATION")
       ->take_last();
 }
 

@@ -85,6 +85,7 @@ Result<std::string> job_text(const JobWords& options) {
   if (options.held) json.member("held", true);
   member("time_limit", options.time);
   member("retries", options.retries);
+  member("ttl", options.ttl);
   if (!options.array.empty()) json.member("array", options.array);
   write_after(json, options.after);
   if (!options.attended.empty()) {
@@ -186,6 +187,7 @@ void declare_submit(CLI::App& app, Run& run) {
   };
   option("--time", options->job.time, "It is stopped after so long: 90m, 2h", "DURATION");
   option("--retries", options->job.retries, "How often it starts anew when it fails", "N");
+  option("--ttl", options->job.ttl, "It is shown for so long after its end: 1h, 30d", "DURATION");
   option("--array", options->job.array,
          "Once for each number: 0-99, 1,5,9, 0-99%10 for ten at once", "NUMBERS");
   submit_command

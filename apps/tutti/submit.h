@@ -25,6 +25,7 @@ struct JobWords {
   std::string output;
   std::string time;
   std::string retries;
+  std::string ttl;
   std::string array;
   std::vector<std::string> after;
   std::vector<std::string> variables;
