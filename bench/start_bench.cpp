@@ -27,7 +27,7 @@ std::shared_ptr<const JobSpec> job_spec(std::uint64_t number) {
   shape.devices = {{.where = {}, .count = static_cast<std::uint16_t>(number % 3 == 0 ? 2 : 1)}};
   RoleSpec role{.name = "main", .alternatives = {std::move(shape)}};
   role.launch = {.command = {"python3", "train.py", "--config", "configs/model.yaml", "--run", id},
-                 .directory = "/home/ana/project",
+                 .directory = "/data/project",
                  .output = {},
                  .environment = id};
   JobSpec spec{.name = "train-model-" + id, .user = "ana"};
@@ -98,6 +98,13 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
+/// Of all threads.
+double cpu_seconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+}
+
 double resident_mb() {
   ::malloc_trim(0);
   std::ifstream file("/proc/self/statm");
@@ -161,19 +168,23 @@ void measure_start(benchmark::State& bench, std::uint64_t live, std::uint64_t en
   const double before = resident_mb();
   for (auto _ : bench) {
     const auto begin = std::chrono::steady_clock::now();
+    const double cpu = cpu_seconds();
     const auto journal = JournalFile::open(place.path()).value();
     Shown shown({.ended = Duration::seconds(1'000'000), .most = 2'000'000});
     Restored early = restore(*journal, place.checkpoints(), shown, 1).value();
     bench.counters["checkpoint_s"] = seconds_since(begin);
+    bench.counters["checkpoint_cpu_s"] = cpu_seconds() - cpu;
     CHECK(early.from == 1 && shown.jobs.size() == live + ended);
     bench.counters["memory_mb"] = resident_mb() - before;
     if (events == 0) continue;
     early = {};
     shown.clear();
     const auto again = std::chrono::steady_clock::now();
+    const double cpu_again = cpu_seconds();
     const Restored all = restore(*journal, place.checkpoints(), shown, journal->rows()).value();
     CHECK(all.from == 1 && all.state.live_jobs() >= live);
     bench.counters["start_s"] = seconds_since(again);
+    bench.counters["start_cpu_s"] = cpu_seconds() - cpu_again;
   }
   bench.counters["checkpoint_mb"] =
       static_cast<double>(std::filesystem::file_size(place.checkpoints().path_of(1))) / 1e6;

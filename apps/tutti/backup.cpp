@@ -12,7 +12,6 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -33,6 +32,8 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t tar_block = 512;
 constexpr std::size_t piece = std::size_t{1} << 20U;
+constexpr int waits_most = 6000;  ///< Ten minutes ...
+constexpr useconds_t wait_us = 100'000;
 
 /// A tar archive (POSIX ustar) of files that only their owner may read: `tar` unpacks it anywhere.
 class Archive {
@@ -148,6 +149,15 @@ Result<void> add_environments(Archive& to, const std::string& data, std::set<std
   return {};
 }
 
+/// Whoever makes a checkpoint is done soon.
+Result<LockFile> wait_for(const std::string& path) {
+  for (int left = waits_most;; --left) {
+    auto lock = LockFile::acquire(path);
+    if (lock || lock.error().code != Code::conflict || left == 0) return lock;
+    ::usleep(wait_us);
+  }
+}
+
 struct Options {
   std::string data;
   std::string file;
@@ -156,15 +166,16 @@ struct Options {
 Result<void> fill(Archive& to, const std::string& data, const std::string& file) {
   TRY(to.add_folder("environments"));
   TRY(to.add_folder("checkpoints"));
-  TRY(to.add_file("admin.token", data + "/admin.token"));
+  for (const std::string& name : files_in(data)) {
+    const bool wanted = name == "admin.token" || name == "tokens" || name.starts_with("audit");
+    if (wanted) TRY(to.add_file(name, data + "/" + name));
+  }
   // Before the journal for jobs that end meanwhile, behind it for those that come.
   std::set<std::string> environments;
   TRY(add_environments(to, data, environments));
   const CheckpointFolder checkpoints = checkpoints_of(data);
-  std::optional<LockFile> quiet;  // No checkpoint comes or goes.
-  if (fs::exists(checkpoints.lock_path())) {
-    quiet = TRY(LockFile::acquire(checkpoints.lock_path()));
-  }
+  TRY(checkpoints.make());
+  const LockFile quiet = TRY(wait_for(checkpoints.lock_path()));  // None comes or goes.
   const Scratch copy(file + ".journal");
   {
     const auto journal = TRY(JournalFile::open(journal_of(data), JournalFile::Access::read));

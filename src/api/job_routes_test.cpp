@@ -335,4 +335,15 @@ TEST_F(JobRoutesTest, SaysWhyAJobWaits) {
   EXPECT_THAT(ask("GET", "/api/v1/jobs/1/explanation").body, HasSubstr("it is running on n0"));
 }
 
+TEST_F(JobRoutesTest, WhatIsForgottenSaysSo) {
+  submit(R"(, "held": true)");
+  EXPECT_EQ(ask("POST", "/api/v1/jobs/1:cancel").status, 200);
+  jobs_.forget(Instant::max());
+  const net::Response gone = ask("GET", "/api/v1/jobs/1");
+  EXPECT_EQ(gone.status, 404);
+  EXPECT_THAT(gone.body, HasSubstr("job 1 ended, and is forgotten by now"));
+  EXPECT_EQ(ask("GET", "/api/v1/jobs/1/output").status, 404);
+  EXPECT_THAT(ask("GET", "/api/v1/jobs/2").body, HasSubstr("no job 2"));
+}
+
 }  // namespace tutti::job_routes_test

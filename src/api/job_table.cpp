@@ -167,7 +167,7 @@ void JobTable::forget(Instant now) {
   while (!ends_.empty() && (ends_.begin()->first < now || ends_.size() > keeping_.most)) {
     const std::uint64_t id = ends_.begin()->second.value();
     const auto row = rows_.find(id);
-    by_state_[static_cast<std::size_t>(row->second.state)].erase(id);
+    unlist(row->second);
     rows_.erase(row);
     ends_.erase(ends_.begin());
   }
@@ -190,7 +190,8 @@ void JobTable::finish(JobRow& row, Instant at) {
 }
 
 void JobTable::list(const JobRow& row) {
-  by_state_[static_cast<std::size_t>(row.state)].insert(row.id.value());
+  std::set<std::uint64_t>& alike = by_state_[static_cast<std::size_t>(row.state)];
+  alike.emplace_hint(alike.end(), row.id.value());  // Mostly it is the newest.
   if (ended(row.state)) return;
   ++live_[row.spec->user];
   LiveJobs& jobs = by_queue_[row.spec->queue];

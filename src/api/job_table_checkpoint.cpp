@@ -155,8 +155,7 @@ Result<void> JobTable::read(CheckpointReader& from) {
     read_row(from, row, at, nodes_.size());
     if (!in.ok()) break;
     at = row.submitted;
-    std::set<std::uint64_t>& alike = by_state_[static_cast<std::size_t>(row.state)];
-    alike.emplace_hint(alike.end(), id);
+    list(row);
     if (row.finished) ends.emplace_back(forgotten_at(row), row.id);
   }
   std::ranges::sort(ends);

@@ -6,6 +6,7 @@
 /// Enumerations are words. Shapes and gangs' specs are numbers.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <memory>
@@ -55,7 +56,6 @@ inline constexpr std::array<std::string_view, Structs::size> struct_names{
 
 /// Which of our fields has which bit, for each struct.
 using Bindings = std::array<std::vector<std::uint8_t>, Structs::size>;
-
 void write_bindings(BytesOut& out);
 Bindings read_bindings(BytesIn& in);
 
@@ -118,8 +118,7 @@ class BytesWriter {
   void write(BytesOut& out, const AttributeExpression& expression) { out.text(expression.text()); }
   void write(BytesOut& out, const std::string& text) { out.text(text); }
   void write(BytesOut& out, const Labels& labels) {
-    out.number(labels.all().size());
-    for (const Label& label : labels.all()) write(out, label);
+    write(out, std::vector<Label>(labels.all().begin(), labels.all().end()));
   }
 };
 
@@ -162,7 +161,6 @@ class FieldReader {
       value = static_cast<T>(at);
       if (to_text(value) == word) return;
     }
-    value = T{};
     in_.refuse("the word \"" + std::string(word.substr(0, 40)) + "\" is not known here");
   }
   template <std::integral T>
@@ -183,8 +181,10 @@ class FieldReader {
   }
   template <class T>
   void read(std::vector<T>& items) {
+    std::size_t left = in_.count();
     items.clear();
-    for (std::size_t left = in_.count(); left > 0 && in_.ok(); --left) read(items.emplace_back());
+    items.reserve(std::min<std::size_t>(left, 16));
+    for (; left > 0 && in_.ok(); --left) read(items.emplace_back());
   }
   void read(TaskShape& shape) { read_shape(shape); }
   void read(std::shared_ptr<const GangSpec>& gang) { read_gang(gang); }

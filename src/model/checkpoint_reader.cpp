@@ -2,6 +2,7 @@
 #include "model/checkpoint_reader.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/limits.h"
 #include "model/checkpoint_rows.h"
@@ -85,7 +86,9 @@ void FieldReader::read(AttributeExpression& expression) {
 
 void CheckpointReader::Specs::read_shape(TaskShape& shape) {
   const auto row = in_.index<ShapeIndex>(state_.shapes(), "a shape");
-  if (in_.ok()) shape = state_.shape(row);
+  if (!in_.ok()) return;
+  shape = state_.shape(row);
+  shapes_met_.push_back(row);
 }
 
 void CheckpointReader::Specs::read_gang(std::shared_ptr<const GangSpec>& gang) {
@@ -96,18 +99,46 @@ void CheckpointReader::Specs::read_gang(std::shared_ptr<const GangSpec>& gang) {
     return;
   }
   auto fresh = std::make_shared<GangSpec>();
+  shapes_met_.clear();
   members(*fresh);
-  JobSpec alone;
-  alone.gangs = {fresh};
-  if (const auto possible = check_spec(alone); in_.ok() && !possible) {
-    in_.refuse(possible.error().what);
-  }
+  const auto shape = in_.index<GangShapeIndex>(state_.gang_shapes(), "the shape of a gang");
   if (!in_.ok()) return;
-  const GangShapeIndex shape = state_.shape_of(*fresh);
-  if (!shape.valid()) in_.refuse("a gang of a shape that is not listed");
+  if (!has_shape(*fresh, state_.shape(shape))) {
+    in_.refuse("a gang has another shape than it says");
+    return;
+  }
   met_.push_back(static_cast<std::uint32_t>(gangs_.size()));
   gangs_.push_back({.spec = fresh, .shape = shape});
   gang = std::move(fresh);
+}
+
+/// Is that what State would have made of it? With the shapes that its roles were just read with.
+bool CheckpointReader::Specs::has_shape(const GangSpec& gang, const GangShape& shape) const {
+  if (gang.closeness != shape.closeness) return false;
+  std::size_t next_group = 0;
+  std::size_t next_role = 0;
+  std::size_t first_shape = 0;  // Of the group, in shapes_met_.
+  for (const GroupSpec& group : gang.groups) {
+    std::size_t shapes = 0;
+    for (std::uint32_t copy = 0; copy < group.copies; ++copy, ++next_group) {
+      if (next_group >= shape.groups.size()) return false;
+      const GangShape::Group& there = shape.groups[next_group];
+      if (there.closeness != group.closeness || there.roles != group.roles.size()) return false;
+      shapes = 0;
+      for (const RoleSpec& role : group.roles) {
+        const GangShape::Role& row = shape.roles[next_role++];
+        const auto met = std::span(shapes_met_).subspan(first_shape + shapes);
+        const std::size_t alternatives = role.alternatives.size();
+        if (row.count != role.count || row.min != role.min || alternatives > met.size() ||
+            !std::ranges::equal(row.alternatives, met.first(alternatives))) {
+          return false;
+        }
+        shapes += alternatives;
+      }
+    }
+    first_shape += shapes;
+  }
+  return next_group == shape.groups.size();
 }
 
 const CheckpointReader::Specs::Job* CheckpointReader::Specs::read_job() {
@@ -186,12 +217,6 @@ void StateReader::read_head() {
   if (in_.ok() && in_.text() != "state") refuse("it does not begin with a state");
   state_.now_.us = in_.signed_number();
   state_.version_ = in_.number();
-}
-
-GangShapeIndex StateReader::shape_of(const GangSpec& gang) {
-  const std::size_t before = state_.gang_shapes_.size();
-  const GangShapeIndex shape = state_.intern(gang);
-  return state_.gang_shapes_.size() == before ? shape : GangShapeIndex::none();
 }
 
 // --- The fleet ----------------------------------------------------------------------------------

@@ -17,8 +17,8 @@ class StateReader {
   // What jobs' specs need.
   std::size_t shapes() const { return state_.shapes_.size(); }
   const TaskShape& shape(ShapeIndex index) const { return state_.shapes_[index.value()].spec; }
-  /// The row of the gang's shape; none where the State does not have it.
-  GangShapeIndex shape_of(const GangSpec& gang);
+  std::size_t gang_shapes() const { return state_.gang_shapes_.size(); }
+  const GangShape& shape(GangShapeIndex index) const { return state_.gang_shape(index); }
 
  private:
   void read_head();

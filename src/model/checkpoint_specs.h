@@ -49,12 +49,14 @@ class CheckpointReader::Specs final : public codec::FieldReader {
  private:
   void read_shape(TaskShape& shape) override;
   void read_gang(std::shared_ptr<const GangSpec>& gang) override;
+  bool has_shape(const GangSpec& gang, const GangShape& shape) const;
 
   BytesIn& in_;
   StateReader& state_;
   std::vector<Gang> gangs_;
   std::vector<Job> jobs_;
-  std::vector<std::uint32_t> met_;  ///< Gangs of the job that is being read.
+  std::vector<std::uint32_t> met_;      ///< Gangs of the job that is being read.
+  std::vector<ShapeIndex> shapes_met_;  ///< Of the roles of the gang that is being read.
 };
 
 }  // namespace tutti

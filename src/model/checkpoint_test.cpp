@@ -8,8 +8,7 @@
 
 #include "model/test_state.h"
 
-namespace tutti {
-namespace {
+namespace tutti::checkpoint_test {
 
 using ::testing::HasSubstr;
 
@@ -239,5 +238,4 @@ TEST(BytesTest, NumbersThatAreTooLongAreRefused) {
   EXPECT_THAT(count.result().error().what, HasSubstr("a count is 5; at most 2"));
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::checkpoint_test

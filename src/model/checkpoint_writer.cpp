@@ -197,6 +197,9 @@ void CheckpointWriter::Specs::write_gang(BytesOut& out,
   gangs_.push_back(gang);
   out.number(0);
   out.append(body);
+  const auto shape = state_.find_shape(*gang);
+  CHECK(shape.has_value());
+  out.index(*shape);
 }
 
 // --- The whole ----------------------------------------------------------------------------------

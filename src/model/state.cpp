@@ -121,7 +121,8 @@ std::uint64_t State::hash_of_gang(const GangShape& shape) {
   return hash.value();
 }
 
-GangShapeIndex State::intern(const GangSpec& spec) {
+template <class RowOf>
+GangShape State::unrolled(const GangSpec& spec, RowOf&& row_of) {
   GangShape shape{.closeness = spec.closeness, .groups = {}, .roles = {}};
   for (const GroupSpec& group : spec.groups) {
     for (std::uint32_t copy = 0; copy < group.copies; ++copy) {
@@ -136,7 +137,7 @@ GangShapeIndex State::intern(const GangSpec& spec) {
                             .min = role.min,
                             .alternatives = {}};
         for (const TaskShape& alternative : role.alternatives) {
-          row.alternatives.push_back(intern(alternative));
+          row.alternatives.push_back(row_of(alternative));
         }
         shape.tasks += role.count;
         shape.min += role.min;
@@ -144,10 +145,27 @@ GangShapeIndex State::intern(const GangSpec& spec) {
       }
     }
   }
-  std::vector<GangShapeIndex>& candidates = gang_shapes_by_hash_[hash_of_gang(shape)];
-  for (const GangShapeIndex known : candidates) {
+  return shape;
+}
+
+std::optional<GangShapeIndex> State::find_shape(const GangShape& shape) const {
+  const auto candidates = gang_shapes_by_hash_.find(hash_of_gang(shape));
+  if (candidates == gang_shapes_by_hash_.end()) return std::nullopt;
+  for (const GangShapeIndex known : candidates->second) {
     if (gang_shapes_[known.value()] == shape) return known;
   }
+  return std::nullopt;
+}
+
+std::optional<GangShapeIndex> State::find_shape(const GangSpec& spec) const {
+  return find_shape(unrolled(
+      spec, [&](const TaskShape& each) { return find_shape(each).value_or(ShapeIndex()); }));
+}
+
+GangShapeIndex State::intern(const GangSpec& spec) {
+  GangShape shape = unrolled(spec, [&](const TaskShape& each) { return intern(each); });
+  if (const auto known = find_shape(shape)) return *known;
+  std::vector<GangShapeIndex>& candidates = gang_shapes_by_hash_[hash_of_gang(shape)];
   gang_shapes_.push_back(std::move(shape));
   candidates.emplace_back(gang_shapes_.size() - 1);
   return candidates.back();

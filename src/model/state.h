@@ -105,6 +105,7 @@ class State {
   const GangShape& gang_shape(GangShapeIndex index) const { return gang_shapes_[index.value()]; }
   /// The row of an equal shape, where there is one. O(shape).
   std::optional<ShapeIndex> find_shape(const TaskShape& shape) const;
+  std::optional<GangShapeIndex> find_shape(const GangSpec& spec) const;
 
   std::size_t queue_count() const { return queues_.size(); }
   const Queue& queue(QueueIndex index) const { return queues_[index.value()]; }
@@ -147,6 +148,10 @@ class State {
 
   ShapeIndex intern(const TaskShape& shape);
   GangShapeIndex intern(const GangSpec& spec);
+  /// With rows of shapes that `row_of` gives.
+  template <class RowOf>
+  static GangShape unrolled(const GangSpec& spec, RowOf&& row_of);
+  std::optional<GangShapeIndex> find_shape(const GangShape& shape) const;
   static std::uint64_t hash_of_gang(const GangShape& shape);
   GangShapeIndex intern_cached(const std::shared_ptr<const GangSpec>& spec);
   void resolve(ShapeRow& row) const;

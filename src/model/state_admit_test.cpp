@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "base/limits.h"
 #include "model/test_state.h"
 
 namespace tutti::test::state_admit_test {
@@ -131,6 +132,19 @@ TEST_F(StateTest, PlansAreCheckedBeforeTheyCount) {
   EXPECT_EQ(refusal(PlanDecided{{stop}}), "");
   stop.attempt = 2;
   EXPECT_THAT(refusal(PlanDecided{{stop}}), HasSubstr("does not run so"));
+}
+
+TEST_F(StateTest, TimesForWhichAJobIsShownAreBounded) {
+  const auto refused = [&](Duration ttl) {
+    JobSpec spec = test::job(1);
+    spec.ttl = ttl;
+    return refusal(JobSubmitted{JobId(5), std::make_shared<const JobSpec>(spec)});
+  };
+  EXPECT_EQ(refused(JobSpec::as_usual), "");
+  EXPECT_EQ(refused(Duration{}), "");
+  EXPECT_EQ(refused(Duration::seconds(limits::longest_seconds)), "");
+  EXPECT_THAT(refused(Duration::seconds(limits::longest_seconds + 1)), HasSubstr("10 years"));
+  EXPECT_THAT(refused(Duration{-2}), HasSubstr("10 years"));
 }
 
 }  // namespace tutti::test::state_admit_test

@@ -8,8 +8,7 @@
 #include "store/chain.h"
 #include "store/test_store.h"
 
-namespace tutti {
-namespace {
+namespace tutti::checkpoint_file_test {
 
 using test::bytes_of;
 using test::Folder;
@@ -107,5 +106,4 @@ TEST(CheckpointFileTest, TheNewestTwoAreKept) {
   EXPECT_TRUE(std::filesystem::exists(folder / "all/checkpoint-x"));
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::checkpoint_file_test

@@ -12,8 +12,7 @@
 #include "store/restore.h"
 #include "store/test_store.h"
 
-namespace tutti {
-namespace {
+namespace tutti::checkpoint_restore_test {
 
 using test::bytes_of;
 using test::Folder;
@@ -238,5 +237,4 @@ TEST_F(CheckpointRestoreTest, TheFirstArrangementIsReadForEver) {
   expect_whole(40);
 }
 
-}  // namespace
-}  // namespace tutti
+}  // namespace tutti::checkpoint_restore_test

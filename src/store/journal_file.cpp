@@ -11,9 +11,13 @@
 #include "store/database.h"
 #include "store/head_file.h"
 #include "store/lock_file.h"
+#include "store/row_decoder.h"
 
 namespace tutti {
 namespace {
+
+/// Where fewer are read, threads take longer than they save.
+constexpr std::uint64_t rows_for_threads = 8192;
 
 /// Enough of a hash to tell it from another one.
 std::string shortened(const std::string& hash) { return hash.substr(0, 16); }
@@ -255,6 +259,15 @@ Result<std::string> JournalFile::scan(std::uint64_t first, std::uint64_t last,
 Result<void> JournalFile::replay(std::uint64_t first, std::uint64_t last, const Visit& visit) {
   CHECK(first > 0 && last <= rows_, first, last, rows_);
   if (first > last) return {};
+  if (last - first >= rows_for_threads) {
+    return RowDecoder::run(
+        path_,
+        [&](const RowDecoder::VisitLine& visit_line) -> Result<void> {
+          TRY(scan(first, last, visit_line));
+          return {};
+        },
+        visit);
+  }
   TRY(scan(first, last, [&](std::uint64_t row, const std::string& line) -> Result<void> {
     auto decoded = decode_event(line);
     if (!decoded) {
