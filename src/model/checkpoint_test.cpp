@@ -43,7 +43,7 @@ class CheckpointTest : public test::StateTest {
     apply(QueueSet{{.name = "a/b/c", .limit = {{"gpu", 4}, {"cpu", 9000}}, .weight = 3}});
     apply(QueueSet{{.name = "a", .limit = {}, .guarantee = {{"gpu", 1}}}});
     apply(MixSet{{{.shape = test::shape(500, 2), .count = 7}}, true});
-    apply(NodeCordoned{"n1", true});
+    apply(NodeCordoned{"n1", true, true});
     apply(DeviceHealthChanged{"n2", 3, Health::flapping});
     waiting_ = submit();  // Shares its gang with the next one.
     JobSpec spec = test::job(3, test::shape(100, 0));
