@@ -24,6 +24,7 @@ struct JobRoutes::Reading {
   std::uint32_t attempt = 0;
   std::string token;      ///< Of the reader.
   bool own_file = false;  ///< The job's, in which all attempts write.
+  bool follow = false;    ///< Until the task ends.
   ReadOutput next;
   net::Timer timer;
 };
@@ -60,31 +61,35 @@ void JobRoutes::output(Call call) {
   }
   reading->token = call.user.token;
   reading->task = {row->id, static_cast<std::uint32_t>(*ordinal)};
-  const bool follow = call.request.query_value("follow").value_or("") == "true";
   reading->stream = call.stream(
       {.status = 200, .headers = {{"Content-Type", "application/octet-stream"}}, .body = {}});
-  // The function owns itself while it waits for its timer, and ends with the reader.
-  auto look = std::make_shared<std::function<void()>>();
-  *look = [this, reading, follow, weak = std::weak_ptr(look)] {
-    if (!ports_.still_good(reading->token)) return reading->stream.finish();
-    const JobRow* const job = ports_.jobs->find(reading->task.job);
-    const TaskRow task = job == nullptr ? TaskRow{.attempt = reading->attempt}
-                                        : job->tasks[reading->task.ordinal];
-    // Looked at first: what an attempt printed is complete when it is said to have ended.
-    const bool over = !follow || job == nullptr || ended(task.phase);
-    const std::uint32_t newest = task.attempt;
-    Passed passed = pass_on(*reading);
-    if (passed == Passed::all && reading->attempt != newest && !reading->own_file) {
-      reading->attempt = newest;
-      reading->next = ports_.open_output(reading->task, newest);
-      passed = pass_on(*reading);
-    }
-    if (passed == Passed::gone) return;
-    if (over && passed == Passed::all) return reading->stream.finish();
-    reading->timer = ports_.loop->after(passed == Passed::all ? for_more : for_the_reader,
-                                        [again = weak.lock()] { (*again)(); });
+  reading->follow = call.request.query_value("follow").value_or("") == "true";
+  readings_.insert(reading);
+  go_on(reading);
+}
+
+void JobRoutes::go_on(const std::shared_ptr<Reading>& reading) {
+  const auto finish = [&] {
+    reading->stream.finish();
+    readings_.erase(reading);
   };
-  (*look)();
+  if (!ports_.still_good(reading->token)) return finish();
+  const JobRow* const job = ports_.jobs->find(reading->task.job);
+  const TaskRow task =
+      job == nullptr ? TaskRow{.attempt = reading->attempt} : job->tasks[reading->task.ordinal];
+  // Looked at first: what an attempt printed is complete when it is said to have ended.
+  const bool over = !reading->follow || job == nullptr || ended(task.phase);
+  Passed passed = pass_on(*reading);
+  if (passed == Passed::all && reading->attempt != task.attempt && !reading->own_file) {
+    reading->attempt = task.attempt;
+    reading->next = ports_.open_output(reading->task, task.attempt);
+    passed = pass_on(*reading);
+  }
+  if (passed == Passed::gone || (over && passed == Passed::all)) return finish();
+  reading->timer = ports_.loop->after(passed == Passed::all ? for_more : for_the_reader,
+                                      [this, again = std::weak_ptr(reading)] {
+                                        if (const auto there = again.lock()) go_on(there);
+                                      });
 }
 
 }  // namespace tutti

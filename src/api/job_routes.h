@@ -73,6 +73,8 @@ class JobRoutes {
     gone,  ///< Nobody reads any more.
   };
   Passed pass_on(Reading& reading) const;
+  /// Passes on what there is, and comes back for more.
+  void go_on(const std::shared_ptr<Reading>& reading);
 
   /// True where the call needs nothing more: it came before, or comes twice at this moment.
   bool answered_before(Call& call, const RequestKey& key);
@@ -102,6 +104,7 @@ class JobRoutes {
   };
   using AllUnderWay = std::map<std::string, UnderWay>;
   std::shared_ptr<AllUnderWay> under_way_ = std::make_shared<AllUnderWay>();
+  std::set<std::shared_ptr<Reading>> readings_;
   std::multiset<JobId> changing_;  ///< Changes that are on their way to the engine.
 };
 
