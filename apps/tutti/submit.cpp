@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -118,6 +119,23 @@ Result<std::string> send(const Options& options, const Client& client) {
                           TRY(read_file(path)), "application/yaml");
 }
 
+/// Says on stderr which of the first jobs can never start as the fleet is. They are accepted: it
+/// may grow.
+void warn_of_never(const Client& client, std::span<const Value> ids) {
+  constexpr std::size_t looked_at = 10;
+  for (const Value& id : ids.first(std::min(ids.size(), looked_at))) {
+    const std::string job(id.text_value());
+    const auto answer = client.get("/api/v1/jobs/" + job + "/explanation");
+    const auto explained = answer ? parse_json(*answer) : fail(answer.error());
+    if (!explained) return;
+    const std::string_view text = explained->find("text")->text_value();
+    if (!text.starts_with("never fits")) continue;
+    fmt::print(stderr,
+               "warning: job {} can never start on this fleet, however empty; tutti explain {}\n",
+               job, job);
+  }
+}
+
 /// The exit code: with --wait and --follow that of the first job that did not succeed.
 Result<int> submit(const Options& options) {
   const Client client = TRY(Client::find(options.server));
@@ -134,6 +152,7 @@ Result<int> submit(const Options& options) {
   } else {
     TRY(print(out));
   }
+  warn_of_never(client, ids.find("ids")->items());
   int code = 0;
   for (const Value& id : ids.find("ids")->items()) {
     if (!options.wait && !options.follow) break;

@@ -47,8 +47,7 @@ void write_node(BytesOut& out, codec::BytesWriter& fields, const Fleet& fleet, N
   out.text(node.name);
   out.index(node.pool);
   out.byte(checkpoint::flags(
-      {node.bounded_pods, node.cordoned, node.cordoned_by_operator, node.present,
-                              node.draining}));
+      {node.bounded_pods, node.cordoned, node.cordoned_by_operator, node.present, node.draining}));
   out.number(node.capacity.amounts().size());
   for (const Resources::Amount& part : node.capacity.amounts()) {
     out.index(part.lane);

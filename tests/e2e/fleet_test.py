@@ -51,6 +51,15 @@ class FleetTest(ServeCase):
         self.assertIn("nothing was changed", refused)
         self.assertTrue(json.loads(self.ask("whatif", "--json", "--add-nodes", "2"))["dry_run"])
 
+    def test_what_can_never_start_is_accepted_with_a_warning(self):
+        done = self.call("submit", "--gpus", "9", "--", "true", env=self.environment())
+        self.assertEqual(done.stdout, "job 1 submitted\n")
+        self.assertEqual(done.stderr, "warning: job 1 can never start on this fleet, however empty; "
+                                      "tutti explain 1\n")
+        self.assertEqual(self.job("1")["state"], "pending")
+        self.assertEqual(self.call("submit", "--gpus", "8", "--", "true",
+                                   env=self.environment()).stderr, "")
+
     def test_top_shows_both(self):
         number = self.submit("--gpus", "2", "--name", "seen", "--", "sleep", "600")
         self.wait_for_state(number, "running")
