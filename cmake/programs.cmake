@@ -78,6 +78,18 @@ function(tutti_read_dump)
   set_target_properties(tutti_read_dump PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 endfunction()
 
+# build/<preset>/tutti_bench_api, which tools/bench_api.py runs.
+function(tutti_bench_api)
+  file(GLOB sources CONFIGURE_DEPENDS bench/api/*.cpp)
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(tutti_bench_api ${sources})
+  target_include_directories(tutti_bench_api PRIVATE ${CMAKE_SOURCE_DIR})
+  target_link_libraries(tutti_bench_api PRIVATE tutti_net CLI11::CLI11)
+  set_target_properties(tutti_bench_api PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+endfunction()
+
 # build/<preset>/tests/corpus_test: the corpora of all fuzz targets, each file once. The entries of
 # all targets have one name; here it is fuzz_NAME.
 function(tutti_corpus_test)
