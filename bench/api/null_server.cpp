@@ -45,7 +45,7 @@ class GroupCommit {
           while (!stop.stop_requested()) commit(stop);
         }) {}
 
-  void add(std::string body, Answer answer) {
+  void add(const std::string& body, Answer answer) {
     {
       const std::scoped_lock lock(mutex_);
       bodies_.append(body).append("\n");
@@ -89,8 +89,8 @@ class GroupCommit {
 Result<void> serve_null(const std::string& path) {
   EventLoop loop;
   GroupCommit file(loop, TRY(open_to_append(path)));
-  net::HttpServer server(loop, {}, [&](Request request, Answer answer) {
-    file.add(std::move(request.body), std::move(answer));
+  net::HttpServer server(loop, {}, [&](const Request& request, Answer answer) {
+    file.add(request.body, std::move(answer));
   });
   const net::Url url = TRY(server.listen({.address = "127.0.0.1:0"}));
   fmt::print("{}\n", url.server());
