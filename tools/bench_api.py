@@ -313,7 +313,8 @@ def main():
     parser.add_argument("--json", type=pathlib.Path, help="write the table there, too")
     parser.add_argument("--jobs", type=int, default=1_000_000, help="known when pages are read")
     parser.add_argument("--readers", type=int, default=1_000, help="of events; 0: none")
-    parser.add_argument("--reading", type=float, default=15, help="seconds that they read")
+    parser.add_argument("--reading", type=float, default=20,
+                        help="seconds: enough for the slow one to fall behind by 1 MiB")
     parser.add_argument("--seconds", type=float, default=2, help="of each run of submits")
     parser.add_argument("--turns", type=int, default=3, help="of the null server and ours")
     parser.add_argument("--starts", type=int, default=30, help="of a job on an idle server")

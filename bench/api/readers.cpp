@@ -60,11 +60,11 @@ class Audience {
   Result<void> all() {
     readers_.resize(plan_.count);
     for (std::size_t at = 0; at < readers_.size(); ++at) {
-      readers_[at].socket = TRY(follow("now", 0));
+      readers_[at].socket = TRY(follow("now"));
       epoll_event event{.events = EPOLLIN, .data = {.u64 = at}};
       ::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, readers_[at].socket.get(), &event);
     }
-    slow_.socket = TRY(follow("now", 4'096));
+    slow_.socket = TRY(follow("now"));
     std::this_thread::sleep_for(std::chrono::seconds(1));
     Result<void> pushed;
     std::jthread pusher([&] { pushed = push(); });
@@ -84,10 +84,9 @@ class Audience {
     return static_cast<std::uint64_t>(all) / at_once * at_once;
   }
 
-  /// A reader from there on, its buffer no larger than that where it is not 0.
-  Result<Descriptor> follow(std::string_view from, int buffer) {
+  /// A reader from there on.
+  Result<Descriptor> follow(std::string_view from) {
     Descriptor socket = TRY(connect_to(plan_.url));
-    if (buffer > 0) ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer);
     const bool anew = from == "now";
     const std::string headers = anew ? "" : "Last-Event-ID: " + std::string(from) + "\r\n";
     const net::Url url = plan_.url.with_target("/api/v1/events");
@@ -153,7 +152,7 @@ class Audience {
 
   /// What came to the slow reader before it was cut off, and what comes when it goes on there.
   Result<void> read_slow() {
-    timeval patience{.tv_sec = 2, .tv_usec = 0};
+    timeval patience{.tv_sec = 5, .tv_usec = 0};
     ::setsockopt(slow_.socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     std::string all;
     for (ssize_t got = 1; got > 0;) {
@@ -170,7 +169,7 @@ class Audience {
     if (id == all.npos) return {};
     const std::size_t begin = id + id_mark.size();
     const std::string last = all.substr(begin, all.find('\n', begin) - begin);
-    Reader again{.socket = TRY(follow(last, 0))};
+    Reader again{.socket = TRY(follow(last))};
     ::setsockopt(again.socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     while (slow_.events + again.events < wanted() && !again.ended) take(again, /*timed=*/false);
     resumed_ = again.events;
