@@ -28,9 +28,13 @@ Descriptor open_socket(int family) {
 void set_up_tcp(int socket) {
   const int on = 1;
   const int idle_s = 60;
+  // What waits for a reader who is slow waits with us, where it is counted: the kernel would take
+  // megabytes. What is on its way does not count, so this slows nobody down.
+  const int unsent_bytes = 256 << 10;
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
   ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent_bytes, sizeof unsent_bytes);
 }
 
 /// The address of a unix socket; `path` fits.

@@ -158,6 +158,22 @@ TEST(StreamTest, AReaderWhoFallsBehindIsCutOffAndNobodyElse) {
   EXPECT_LT(clients[0]->read_all().size(), pushed * chunk.size());
 }
 
+TEST(StreamTest, TheKernelDoesNotQueueMegabytesForAReaderWhoFallsBehind) {
+  ServerSettings settings = at_once();
+  settings.limits.stream_bytes = 64 << 10U;
+  HubServer server(settings);
+  RawClient client(server.url);
+  client.send(get);
+  client.read_until("\r\n\r\n");
+  server.wait_for_readers(1);
+  const std::string chunk(20'000, 'c');
+  std::size_t pushed = 0;
+  for (; server.counts().cut_off == 0 && pushed < 10'000'000; pushed += chunk.size()) {
+    server.push(chunk);
+  }
+  EXPECT_LT(pushed, 1'000'000);
+}
+
 TEST(StreamTest, WhatAReaderSendsBehindItsRequestIsBounded) {
   HubServer server(at_once());
   RawClient client(server.url);
