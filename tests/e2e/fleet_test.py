@@ -54,8 +54,9 @@ class FleetTest(ServeCase):
     def test_what_can_never_start_is_accepted_with_a_warning(self):
         done = self.call("submit", "--gpus", "9", "--", "true", env=self.environment())
         self.assertEqual(done.stdout, "job 1 submitted\n")
-        self.assertEqual(done.stderr, "warning: job 1 can never start on this fleet, however empty; "
-                                      "tutti explain 1\n")
+        self.assertEqual(done.stderr,
+                         "warning: job 1 can never start on this fleet, however empty; "
+                         "tutti explain 1\n")
         self.assertEqual(self.job("1")["state"], "pending")
         self.assertEqual(self.call("submit", "--gpus", "8", "--", "true",
                                    env=self.environment()).stderr, "")
