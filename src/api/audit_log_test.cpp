@@ -29,7 +29,9 @@ class AuditLogTest : public testing::Test {
       AuditLog::Page got = log.read(*before, page).value();
       EXPECT_LE(got.lines.size(), page);
       std::ranges::move(got.lines, std::back_inserter(out));
-      if (got.next) EXPECT_LT(*got.next, *before);
+      if (got.next) {
+        EXPECT_LT(*got.next, *before);
+      }
       before = got.next;
     }
     return out;

@@ -215,7 +215,8 @@ TEST_F(TableCheckpointTest, DamageIsSurvived) {
     damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ 1 << bit % 8);
     JobTable table;
     RequestKeys keys;
-    if (read(damaged, table, keys)) EXPECT_LE(table.size(), 2U);
+    const bool good = read(damaged, table, keys).has_value();
+    EXPECT_LE(good ? table.size() : 0, 2U);
   }
 }
 

@@ -218,7 +218,9 @@ TEST_F(CheckpointRestoreTest, RowsAreDroppedBesideAReader) {
   std::uint64_t seen = 0;
   const auto done =
       reader->replay(1, [&](std::uint64_t row, const Event&, Instant) -> Result<void> {
-        if (row == 5) EXPECT_EQ(journal_->drop(30, 1000, ever).value(), 30U);
+        if (row == 5) {
+          EXPECT_EQ(journal_->drop(30, 1000, ever).value(), 30U);
+        }
         ++seen;
         return {};
       });
