@@ -121,7 +121,9 @@ class Process {
     quick_ = readers_are_quick;
     const auto taken = turns_.take(std::move(letters));
     ASSERT_TRUE(taken.has_value());
-    if (*taken) ASSERT_TRUE(turns_.decide(**taken).has_value());
+    if (*taken) {
+      ASSERT_TRUE(turns_.decide(**taken).has_value());
+    }
     run_readers();
   }
 
