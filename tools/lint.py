@@ -171,8 +171,9 @@ def tidy_errors(sources, everything, jobs):
     left = [path for path in wanted if not (passed / keys[path]).exists()]
     start, errors = time.monotonic(), 0
     with concurrent.futures.ThreadPoolExecutor(max_workers=jobs) as pool:
-        for verdicts in pool.map(sources.tidy, sources.batches(left)):
-            for path, text in verdicts.items():
+        batches = [pool.submit(sources.tidy, batch) for batch in sources.batches(left)]
+        for done in concurrent.futures.as_completed(batches):
+            for path, text in done.result().items():
                 if text:
                     errors += 1
                     print(text)
