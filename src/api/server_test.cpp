@@ -46,7 +46,8 @@ class ServedTest : public test::RoutesTest {
  protected:
   std::vector<Value> lines() {
     std::vector<Value> out;
-    for (const std::string& line : audit_.read(audit_.end(), 1000)->lines) {
+    const AuditLog::Page page = audit_.read(audit_.end(), 1000).value();
+    for (const std::string& line : page.lines) {
       auto value = parse_json(line);
       EXPECT_TRUE(value.has_value()) << line;
       if (value) out.push_back(*std::move(value));
@@ -96,7 +97,8 @@ TEST_F(ServedTest, EveryChangeIsNotedWithWhoMadeIt) {
                                         "bob uid 77 BREW /nothing%1b%5b2J 404 -",
                                         "bob uid 77 GET /api/v1/jobs/1/tasks/0:attach 403 -",
                                         "POST /api/v1/jobs/1:cancel 401 -"));
-  for (const std::string& line : audit_.read(audit_.end(), 1000)->lines) {
+  const AuditLog::Page page = audit_.read(audit_.end(), 1000).value();
+  for (const std::string& line : page.lines) {
     EXPECT_THAT(line, Not(HasSubstr("secret")));
     EXPECT_THAT(line, HasSubstr(R"("from":"127.0.0.1")"));
   }
