@@ -11,6 +11,7 @@
 #include "format/text.h"
 #include "tutti/client.h"
 #include "tutti/commands.h"
+#include "tutti/tables.h"
 #include "tutti/terminal.h"
 
 namespace tutti {
@@ -21,18 +22,6 @@ struct Options {
   std::size_t limit = 50;
   bool json = false;
 };
-
-std::string text_of(const Value& entry, std::string_view field) {
-  const Value* const value = entry.find(field);
-  if (value == nullptr) return "-";
-  if (value->is(Kind::integer)) return std::to_string(value->integer_value());
-  if (!value->is(Kind::text) || value->text_value().empty()) return "-";
-  std::string text(value->text_value());
-  if (field != "at" || text.size() < 19) return text;
-  text.resize(19);
-  text[10] = ' ';
-  return text;
-}
 
 Result<void> audit(const Options& options) {
   const Client client = TRY(Client::find(options.server));
@@ -45,10 +34,10 @@ Result<void> audit(const Options& options) {
     const auto entries = page.find("entries")->items();
     for (const Value& entry : entries) {
       if (options.json) TRY(print(to_json(entry) + "\n"));
-      table.add({text_of(entry, "at"), text_of(entry, "user"), text_of(entry, "by"),
-                 text_of(entry, "from"), text_of(entry, "method"), text_of(entry, "path"),
-                 text_of(entry, "status") + (entry.find("dry_run") == nullptr ? "" : ", dry run"),
-                 text_of(entry, "jobs")});
+      table.add({time_of(entry, "at"), word_of(entry, "user"), word_of(entry, "by"),
+                 word_of(entry, "from"), word_of(entry, "method"), word_of(entry, "path"),
+                 word_of(entry, "status") + (entry.find("dry_run") == nullptr ? "" : ", dry run"),
+                 word_of(entry, "jobs")});
     }
     left -= std::min(left, entries.size());
     const Value* const next = page.find("next");
@@ -70,12 +59,7 @@ void declare_audit(CLI::App& app, Run& run) {
       ->take_last();
   command->add_flag("--json", options->json, "One JSON object a line");
   command->footer("Example:\n  tutti audit --limit 200");
-  command->callback([options, &run] {
-    run = [options] {
-      const Result<void> done = audit(*options);
-      return done ? 0 : complain(done.error());
-    };
-  });
+  on_call(*command, run, [options] { return audit(*options); });
 }
 
 }  // namespace tutti

@@ -105,12 +105,8 @@ class Archive {
     return out;
   }
   Result<void> write(std::string_view bytes) {
-    while (!bytes.empty()) {
-      const ssize_t written = ::write(file_.get(), bytes.data(), bytes.size());
-      if (written < 0 && errno != EINTR) return fail(file_error(path_, "write", errno));
-      if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return {};
+    if (net::write_all(file_.get(), bytes)) return {};
+    return fail(file_error(path_, "write", errno));
   }
 
   net::Descriptor file_;
@@ -219,12 +215,7 @@ void declare_backup(CLI::App& app, Run& run) {
       ->type_name("FOLDER")
       ->take_last();
   command->footer("Example:\n  tutti backup /backup/tutti-monday.tar");
-  command->callback([options, &run] {
-    run = [options] {
-      const Result<void> done = back_up(*options);
-      return done ? 0 : complain(done.error());
-    };
-  });
+  on_call(*command, run, [options] { return back_up(*options); });
 }
 
 }  // namespace tutti

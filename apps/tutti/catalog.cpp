@@ -90,12 +90,7 @@ void declare_catalog(CLI::App& app, Run& run) {
       "Examples:\n  tutti catalog\n  tutti catalog H100\n"
       "  tutti catalog --catalog mine.yaml Acme-N1");
   declare_own_devices(*catalog, options->catalogs);
-  catalog->callback([options, &run] {
-    run = [options] {
-      const Result<void> done = show(*options);
-      return done ? 0 : complain(done.error());
-    };
-  });
+  on_call(*catalog, run, [options] { return show(*options); });
 }
 
 }  // namespace tutti

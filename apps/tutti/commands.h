@@ -3,6 +3,8 @@
 
 #include <functional>
 
+#include "base/result.h"
+
 namespace CLI {
 class App;
 }
@@ -12,6 +14,9 @@ namespace tutti {
 /// What the chosen subcommand does; returns the exit code: 0 done, 1 what was tested does
 /// not hold, 2 bad input or the system refused.
 using Run = std::function<int()>;
+
+/// What `act` does is what runs where this subcommand was chosen; its error is told.
+void on_call(CLI::App& command, Run& run, std::function<Result<void>()> act);
 
 /// Each declares a subcommand and its options; sets `run` when it was the one chosen.
 void declare_sim(CLI::App& app, Run& run);

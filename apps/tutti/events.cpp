@@ -101,12 +101,7 @@ void declare_events(CLI::App& app, Run& run) {
   command->add_flag("-f,--follow", options->follow, "Go on as it happens");
   command->add_flag("--json", options->json, "One JSON object a line");
   command->footer("Examples:\n  tutti events --job 17\n  tutti events -f --json");
-  command->callback([options, &run] {
-    run = [options] {
-      const Result<void> done = events(*options);
-      return done ? 0 : complain(done.error());
-    };
-  });
+  on_call(*command, run, [options] { return events(*options); });
 }
 
 }  // namespace tutti

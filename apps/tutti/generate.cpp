@@ -82,12 +82,7 @@ void declare_fleet(CLI::App& generate, const std::shared_ptr<Options>& options, 
       ->capture_default_str();
   declare_shared(*fleet, *options);
   fleet->footer("Example:\n  tutti sim generate fleet --nodes 1000 --kinds 8xH100-80G:3,cpu:1");
-  fleet->callback([options, &run] {
-    run = [options] {
-      const Result<void> done = make_fleet(*options);
-      return done ? 0 : complain(done.error());
-    };
-  });
+  on_call(*fleet, run, [options] { return make_fleet(*options); });
 }
 
 void declare_workload(CLI::App& generate, const std::shared_ptr<Options>& options, Run& run) {
@@ -111,12 +106,7 @@ void declare_workload(CLI::App& generate, const std::shared_ptr<Options>& option
   workload->footer(
       "TIMES is 30s, uniform:1m..2h, lognormal:MEDIAN:DOUBLINGS or exponential:MEAN.\n"
       "Example:\n  tutti sim generate workload --jobs 10000 --gpus 0.5:3,1:6,8xH100-80G:1");
-  workload->callback([options, &run] {
-    run = [options] {
-      const Result<void> done = make_workload(*options);
-      return done ? 0 : complain(done.error());
-    };
-  });
+  on_call(*workload, run, [options] { return make_workload(*options); });
 }
 
 }  // namespace

@@ -35,22 +35,6 @@ struct Options {
   bool json = false;
 };
 
-std::string text_of(const Value& object, std::string_view field) {
-  const Value* const value = object.find(field);
-  if (value == nullptr || value->is(Kind::null)) return "-";
-  if (value->is(Kind::integer)) return std::to_string(value->integer_value());
-  return std::string(value->text_value());
-}
-
-/// "2026-11-30 12:00:05", without fractions.
-std::string time_of(const Value& object, std::string_view field) {
-  std::string text = text_of(object, field);
-  if (text.size() < 19) return text;
-  text.resize(19);
-  text[10] = ' ';
-  return text;
-}
-
 /// A cell of any field: the first of a list, and how many more there are.
 std::string cell_of(const Value& job, const std::string& field) {
   const Value* const value = job.find(field);
@@ -179,12 +163,7 @@ CLI::App* declare_one(CLI::App& app, Run& run, const Verb& verb,
                       const std::shared_ptr<Options>& options, const Do act) {
   CLI::App* command = app.add_subcommand(verb.name, verb.what);
   declare_server(*command, options->server);
-  command->callback([options, act, &run] {
-    run = [options, act] {
-      const Result<void> done = act(*options);
-      return done ? 0 : complain(done.error());
-    };
-  });
+  on_call(*command, run, [options, act] { return act(*options); });
   return command;
 }
 
@@ -230,6 +209,26 @@ void declare_logs(CLI::App& app, Run& run) {
 }
 
 }  // namespace
+
+std::string text_of(const Value& object, std::string_view field) {
+  const Value* const value = object.find(field);
+  if (value == nullptr || value->is(Kind::null)) return "-";
+  if (value->is(Kind::integer)) return std::to_string(value->integer_value());
+  return std::string(value->text_value());
+}
+
+std::string word_of(const Value& object, std::string_view field) {
+  std::string text = text_of(object, field);
+  return text.empty() ? "-" : text;
+}
+
+std::string time_of(const Value& object, std::string_view field) {
+  std::string text = text_of(object, field);
+  if (text.size() < 19) return text;
+  text.resize(19);
+  text[10] = ' ';
+  return text;
+}
 
 std::string table_of_jobs(const std::vector<Value>& pages, std::string_view fields) {
   std::vector<std::string> names;

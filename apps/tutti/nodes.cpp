@@ -144,12 +144,7 @@ void declare_what_if(CLI::App& app, Run& run) {
   words("--cancel", options->cancel, "This job is gone; may repeat", "JOB");
   command->add_flag("--json", options->json, "Print the server's answer");
   command->footer("Examples:\n  tutti whatif --add-nodes 4 17\n  tutti whatif --drain gpu-3");
-  command->callback([options, &run] {
-    run = [options] {
-      const Result<void> done = ask(*options);
-      return done ? 0 : complain(done.error());
-    };
-  });
+  on_call(*command, run, [options] { return ask(*options); });
 }
 
 }  // namespace
@@ -180,12 +175,7 @@ void declare_nodes(CLI::App& app, Run& run) {
   declare_server(*nodes, fleet->server);
   nodes->add_flag("--json", fleet->json, "Print the server's answer");
   nodes->footer("Example:\n  tutti nodes");
-  nodes->callback([fleet, &run] {
-    run = [fleet] {
-      const Result<void> done = list(*fleet);
-      return done ? 0 : complain(done.error());
-    };
-  });
+  on_call(*nodes, run, [fleet] { return list(*fleet); });
   CLI::App* node = app.add_subcommand("node", "Close a node, empty it, or open it again");
   node->require_subcommand(1);
   node->footer("Example:\n  tutti node drain gpu-3");
@@ -196,12 +186,7 @@ void declare_nodes(CLI::App& app, Run& run) {
     command->add_option("NAME", options->name, "Of the node")->required()->type_name("");
     command->add_flag("--json", options->json, "Print the server's answer");
     command->footer("Example:\n  tutti node " + word + " gpu-3");
-    command->callback([options, word, &run] {
-      run = [options, word] {
-        const Result<void> done = set(*options, word);
-        return done ? 0 : complain(done.error());
-      };
-    });
+    on_call(*command, run, [options, word] { return set(*options, word); });
   };
   verb("cordon", "Let nothing new start there; what runs goes on");
   verb("drain", "The same, and stop what runs there, so that it starts elsewhere");

@@ -167,12 +167,7 @@ void declare_put(CLI::App& queue, Run& run, bool create) {
   command->footer(create ? "Example:\n  tutti queue create research --limit gpu=8 --weight 2"
                          : "Examples:\n  tutti queue set research --limit gpu=16 --dry-run\n"
                            "  tutti queue set research --limit gpu=none");
-  command->callback([options, create, &run] {
-    run = [options, create] {
-      const Result<void> done = put(*options, create);
-      return done ? 0 : complain(done.error());
-    };
-  });
+  on_call(*command, run, [options, create] { return put(*options, create); });
 }
 
 }  // namespace
@@ -183,12 +178,7 @@ void declare_queues(CLI::App& app, Run& run) {
   declare_server(*queues, options->server);
   queues->add_flag("--json", options->json, "Print the server's answer");
   queues->footer("Example:\n  tutti queues");
-  queues->callback([options, &run] {
-    run = [options] {
-      const Result<void> done = list(*options);
-      return done ? 0 : complain(done.error());
-    };
-  });
+  on_call(*queues, run, [options] { return list(*options); });
   CLI::App* queue = app.add_subcommand("queue", "Make and change queues");
   queue->require_subcommand(1);
   queue->footer("Example:\n  tutti queue create research --limit gpu=8");

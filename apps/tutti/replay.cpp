@@ -68,19 +68,18 @@ class Judge {
   explicit Judge(const Options& options, RecipeFactory& factory)
       : options_(options), factory_(factory), workspace_(factory) {}
 
-  /// Before the row is applied; false where there is nothing more to see.
-  bool look(JournalRow row, const PlanDecided& plan, const State& state) {
+  /// Before the row is applied.
+  void look(JournalRow row, const PlanDecided& plan, const State& state) {
     const Plan again = Cycle().run(state, workspace_);
     ++cycles_;
     actions_ += plan.actions.size();
-    if (again.actions == plan.actions) return true;
+    if (again.actions == plan.actions) return;
     // It believes in a plan that never came.
     workspace_ = Workspace(factory_);
     ++others_;
-    if (others_ > 1 && options_.all) return true;
+    if (others_ > 1 && options_.all) return;
     first_ = fmt::format("cycle {} at {}: another plan\n{}", row, rfc3339(state.now()),
                          differences(state, plan.actions, again.actions));
-    return true;
   }
 
   Result<int> report() const {

@@ -9,6 +9,12 @@
 
 namespace tutti {
 
+/// A field as a cell of a table; "-" where it is not there, or null.
+std::string text_of(const Value& object, std::string_view field);
+/// The same, and "-" for an empty text.
+std::string word_of(const Value& object, std::string_view field);
+/// "2026-11-30 12:00:05", without fractions.
+std::string time_of(const Value& object, std::string_view field);
 /// Of an answer of /api/v1/nodes.
 std::string table_of_nodes(const Value& all);
 /// Of answers of /api/v1/jobs; `fields`: which of them, by comma.

@@ -14,9 +14,11 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "format/text.h"
+#include "tutti/commands.h"
 
 namespace tutti {
 namespace {
@@ -79,6 +81,15 @@ std::string counted(std::size_t count, std::string_view noun) {
 int complain(const Error& error) {
   std::fputs(error.text().c_str(), stderr);
   return 2;
+}
+
+void on_call(CLI::App& command, Run& run, std::function<Result<void>()> act) {
+  command.callback([act = std::move(act), &run] {
+    run = [act] {
+      const Result<void> done = act();
+      return done ? 0 : complain(done.error());
+    };
+  });
 }
 
 void check_values(CLI::App& app) {

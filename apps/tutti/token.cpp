@@ -11,6 +11,7 @@
 #include "net/url.h"
 #include "tutti/client.h"
 #include "tutti/commands.h"
+#include "tutti/tables.h"
 #include "tutti/terminal.h"
 
 namespace tutti {
@@ -26,18 +27,6 @@ struct Options {
   bool json = false;
 };
 
-std::string text_of(const Value& token, std::string_view field) {
-  const Value* const value = token.find(field);
-  if (value == nullptr || !value->is(Kind::text) || value->text_value().empty()) return "-";
-  std::string text(value->text_value());
-  const bool time = field == "created" || field == "expires";
-  if (time && text.size() > 19) {
-    text.resize(19);
-    text[10] = ' ';
-  }
-  return text;
-}
-
 std::string queues_of(const Value& token) {
   const auto items = token.find("queues")->items();
   std::vector<std::string_view> names;
@@ -46,7 +35,7 @@ std::string queues_of(const Value& token) {
 }
 
 std::string expiry_of(const Value& token) {
-  const std::string text = text_of(token, "expires");
+  const std::string text = time_of(token, "expires");
   return text == "-" ? "never" : text;
 }
 
@@ -66,8 +55,8 @@ Result<void> create(const Options& options) {
   return print(
       fmt::format("{}\nIt is not shown again. Its owner sets TUTTI_TOKEN to it.\n"
                   "id {}, role {}, user {}, queues {}, expires {}\n",
-                  text_of(token, "token"), text_of(token, "id"), text_of(token, "role"),
-                  text_of(token, "user"), queues_of(token), expiry_of(token)));
+                  word_of(token, "token"), word_of(token, "id"), word_of(token, "role"),
+                  word_of(token, "user"), queues_of(token), expiry_of(token)));
 }
 
 Result<void> list(const Options& options) {
@@ -77,8 +66,8 @@ Result<void> list(const Options& options) {
   const Value all = TRY(parse_json(answer));
   Table table({"id", "role", "user", "queues", "created", "expires"});
   for (const Value& token : all.find("tokens")->items()) {
-    table.add({text_of(token, "id"), text_of(token, "role"), text_of(token, "user"),
-               queues_of(token), text_of(token, "created"), expiry_of(token)});
+    table.add({text_of(token, "id"), word_of(token, "role"), word_of(token, "user"),
+               queues_of(token), time_of(token, "created"), expiry_of(token)});
   }
   return print(table.rows() == 0 ? "no tokens but the administrator's\n" : table.text());
 }
@@ -95,12 +84,7 @@ CLI::App* declare_one(CLI::App& token, Run& run, const std::shared_ptr<Options>&
                       const std::pair<std::string, std::string>& name_and_use, const Do act) {
   CLI::App* command = token.add_subcommand(name_and_use.first, name_and_use.second);
   declare_server(*command, options->server);
-  command->callback([options, act, &run] {
-    run = [options, act] {
-      const Result<void> done = act(*options);
-      return done ? 0 : complain(done.error());
-    };
-  });
+  on_call(*command, run, [options, act] { return act(*options); });
   return command;
 }
 

@@ -92,12 +92,7 @@ void declare_top(CLI::App& app, Run& run) {
       ->take_last();
   command->add_flag("--json", options->json, "Print the server's answers, once");
   command->footer("Example:\n  tutti top --every 5");
-  command->callback([options, &run] {
-    run = [options] {
-      const Result<void> done = top(*options);
-      return done ? 0 : complain(done.error());
-    };
-  });
+  on_call(*command, run, [options] { return top(*options); });
 }
 
 }  // namespace tutti

@@ -32,6 +32,9 @@ class Descriptor {
   int number_ = -1;
 };
 
+/// Writes all of it, also where that takes several calls; or leaves errno.
+bool write_all(int file, std::string_view bytes);
+
 /// "cannot VERB it: Permission denied", at WHERE, with a way out where there is a usual one.
 Error system_error(std::string_view verb, std::string where, int error);
 

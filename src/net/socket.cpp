@@ -185,6 +185,16 @@ Error listen_error(std::string_view address, int error) {
 
 }  // namespace
 
+bool write_all(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
 Error system_error(std::string_view verb, std::string where, int error) {
   std::string hint;
   if (error == ENOENT) hint = "make its folder first";

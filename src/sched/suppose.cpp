@@ -27,7 +27,6 @@ Supposed suppose(const State& state, const PolicyFactory& factory, std::span<con
   const Cycle cycle;
   std::map<JobId, std::size_t> known;
   do {
-    workspace.sync(out.state);
     const Plan plan = cycle.run(out.state, workspace);
     if (plan.actions.empty()) break;
     out.state.apply(PlanDecided{plan.actions}, now);

@@ -165,11 +165,7 @@ struct CheckpointFile::Draft::Output {
     if (!draft.empty()) ::unlink(draft.c_str());
   }
   void write(std::string_view rest) {
-    while (error == 0 && !rest.empty()) {
-      const ssize_t written = ::write(file.get(), rest.data(), rest.size());
-      if (written < 0 && errno != EINTR) error = errno;
-      if (written > 0) rest.remove_prefix(static_cast<std::size_t>(written));
-    }
+    if (error == 0 && !net::write_all(file.get(), rest)) error = errno;
   }
   void write_block(std::string_view part) {
     digests += chain.hash(part);

@@ -15,16 +15,6 @@
 namespace tutti {
 namespace {
 
-bool write_all(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(file, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
 bool plain(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
          c == '_' || c == '.';
@@ -56,7 +46,7 @@ Result<void> SecretFolder::put(std::string_view name, std::string_view secret) c
     const net::Descriptor file(
         ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!file.valid()) return fail(file_error(fresh, "make", errno));
-    if (!write_all(file.get(), secret) || ::fdatasync(file.get()) != 0) {
+    if (!net::write_all(file.get(), secret) || ::fdatasync(file.get()) != 0) {
       const int error = errno;
       ::unlink(fresh.c_str());
       return fail(file_error(path, "write", error));

@@ -60,16 +60,6 @@ pid_t lock_holder(const Descriptor& file) {
   return held ? lock.l_pid : 0;
 }
 
-bool write_all(int descriptor, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written =
-        uninterrupted([&] { return ::write(descriptor, bytes.data(), bytes.size()); });
-    if (written < 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
 Instant time_of_day() { return read_clock(CLOCK_REALTIME); }
 Instant steady_time() { return read_clock(CLOCK_BOOTTIME); }
 

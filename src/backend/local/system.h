@@ -20,6 +20,7 @@
 namespace tutti {
 
 using net::Descriptor;
+using net::write_all;
 
 /// Both ends of a pipe.
 struct Pipe {
@@ -49,9 +50,6 @@ auto uninterrupted(Call call) {
 bool lock_file(const Descriptor& file);
 /// The process that has this lock, 0 for none of another one.
 pid_t lock_holder(const Descriptor& file);
-
-/// Writes all of it, or leaves errno.
-bool write_all(int descriptor, std::string_view bytes);
 
 /// The time of day, as engines count it.
 Instant time_of_day();
