@@ -1,4 +1,5 @@
-# tutti_folder(NAME): the library tutti_NAME of src/NAME and its test binary tests/NAME_test.
+# tutti_folder(NAME): the library tutti_NAME of src/NAME and its test binary tests/NAME_test. The
+# sources of TUTTI_JOINED_FOLDERS are compiled together.
 
 # The names of our own folders become targets; one without sources hands on what it stands on.
 function(tutti_links folder out)
@@ -25,8 +26,12 @@ function(tutti_folder folder)
   endif()
   tutti_links(${folder} links)
   if(sources)
+    if(folder IN_LIST TUTTI_JOINED_FOLDERS)
+      tutti_together(${folder} sources ${sources})
+    endif()
     add_library(tutti_${folder} STATIC ${sources})
-    target_include_directories(tutti_${folder} PUBLIC src ${TUTTI_GENERATED})
+    target_include_directories(tutti_${folder} PUBLIC src ${TUTTI_GENERATED}
+                               PRIVATE ${CMAKE_SOURCE_DIR})
     target_link_libraries(tutti_${folder} PUBLIC ${links})
   elseif(headers)
     add_library(tutti_${folder} INTERFACE)
@@ -50,8 +55,9 @@ file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/include/generated/source_dir.h @ONLY C
 #define TUTTI_SOURCE_DIR \"@CMAKE_SOURCE_DIR@\"
 ")
 
-# Sources that are compiled together, a few at a time: most of what a test costs the compiler are
-# the headers that all tests include. So each has a namespace of its own. `out`: what to compile.
+# Sources that are compiled together, a few at a time: most of what one costs the compiler are the
+# headers that all of them include. So what is only for one source must have a name of its own in
+# its folder; tests have namespaces for that. `out`: what to compile.
 function(tutti_together name out)
   set(most 6)
   set(sources ${ARGN})

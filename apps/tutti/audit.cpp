@@ -17,13 +17,13 @@
 namespace tutti {
 namespace {
 
-struct Options {
+struct AuditOptions {
   ServerWords server;
   std::size_t limit = 50;
   bool json = false;
 };
 
-Result<void> audit(const Options& options) {
+Result<void> audit(const AuditOptions& options) {
   const Client client = TRY(Client::find(options.server));
   Table table({"time", "user", "by", "from", "what", "where", "answer", "jobs"});
   std::string cursor;
@@ -51,7 +51,7 @@ Result<void> audit(const Options& options) {
 }  // namespace
 
 void declare_audit(CLI::App& app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AuditOptions>();
   CLI::App* command = app.add_subcommand("audit", "Print who changed what, the newest first");
   declare_server(*command, options->server);
   command->add_option("--limit", options->limit, "At most so many; else 50")

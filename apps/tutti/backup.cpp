@@ -31,7 +31,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t tar_block = 512;
-constexpr std::size_t piece = std::size_t{1} << 20U;
+constexpr std::size_t copied_at_once = std::size_t{1} << 20U;
 constexpr int waits_most = 6000;  ///< Ten minutes ...
 constexpr useconds_t wait_us = 100'000;
 
@@ -57,9 +57,10 @@ class Archive {
     auto left = static_cast<std::uint64_t>(about.st_size);
     TRY(write(head(name, left, '0', 0600)));
     const std::uint64_t padding = (tar_block - left % tar_block) % tar_block;
-    std::string bytes(piece, '\0');
+    std::string bytes(copied_at_once, '\0');
     while (left > 0) {
-      const ssize_t size = ::read(file.get(), bytes.data(), std::min<std::uint64_t>(piece, left));
+      const ssize_t size =
+          ::read(file.get(), bytes.data(), std::min<std::uint64_t>(copied_at_once, left));
       if (size < 0 && errno == EINTR) continue;
       if (size <= 0) return fail(file_error(path, "read", size == 0 ? EIO : errno));
       TRY(write({bytes.data(), static_cast<std::size_t>(size)}));
@@ -154,7 +155,7 @@ Result<LockFile> wait_for(const std::string& path) {
   }
 }
 
-struct Options {
+struct BackupOptions {
   std::string data;
   std::string file;
 };
@@ -185,7 +186,7 @@ Result<void> fill(Archive& to, const std::string& data, const std::string& file)
   return to.finish();
 }
 
-Result<void> back_up(const Options& options) {
+Result<void> back_up(const BackupOptions& options) {
   const std::string data = options.data.empty() ? usual_data() : options.data;
   if (::access(journal_of(data).c_str(), R_OK) != 0) {
     Error error = file_error(journal_of(data), "read", errno);
@@ -207,7 +208,7 @@ Result<void> back_up(const Options& options) {
 }  // namespace
 
 void declare_backup(CLI::App& app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BackupOptions>();
   CLI::App* command = app.add_subcommand(
       "backup", "Copy all that a server on this machine keeps into one file, while it runs");
   command->add_option("file", options->file, "A new file")->type_name("FILE")->required();

@@ -28,7 +28,7 @@ std::string joined(const std::vector<std::string>& words) {
   return views.empty() ? "" : join_names(views, 100);
 }
 
-std::string list(const std::vector<const Catalog::Entry*>& entries) {
+std::string listed(const std::vector<const Catalog::Entry*>& entries) {
   Table table({"name", "vendor", "kind", "memory", "MIG", "family"});
   for (const Catalog::Entry* entry : entries) {
     table.add({entry->type.model, entry->type.vendor, std::string(to_text(entry->type.kind)),
@@ -62,18 +62,18 @@ std::string explain(const Catalog::Entry& entry) {
   return out;
 }
 
-struct Options {
+struct CatalogOptions {
   std::string name;
   std::vector<std::string> catalogs;
 };
 
-Result<void> show(const Options& options) {
+Result<void> show_devices(const CatalogOptions& options) {
   const std::string& name = options.name;
   const Catalog catalog = TRY(load_catalog(options.catalogs));
-  if (name.empty()) return print(list(catalog.all()));
+  if (name.empty()) return print(listed(catalog.all()));
   const std::vector<const Catalog::Entry*> found = models_called(&catalog, name);
   if (found.size() == 1) return print(explain(*found.front()));
-  if (!found.empty()) return print(list(found));
+  if (!found.empty()) return print(listed(found));
   const auto near = closest(name, model_words(catalog));
   return fail(Code::not_found, "the catalog knows no device " + quote(name),
               near ? fmt::format("did you mean {}?", *near) : "tutti catalog lists all");
@@ -82,7 +82,7 @@ Result<void> show(const Options& options) {
 }  // namespace
 
 void declare_catalog(CLI::App& app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CatalogOptions>();
   CLI::App* catalog = app.add_subcommand("catalog", "List the devices that are known, or show one");
   catalog->add_option("name", options->name, "A device, an alias of it, or a family")
       ->type_name("NAME");
@@ -90,7 +90,7 @@ void declare_catalog(CLI::App& app, Run& run) {
       "Examples:\n  tutti catalog\n  tutti catalog H100\n"
       "  tutti catalog --catalog mine.yaml Acme-N1");
   declare_own_devices(*catalog, options->catalogs);
-  on_call(*catalog, run, [options] { return show(*options); });
+  on_call(*catalog, run, [options] { return show_devices(*options); });
 }
 
 }  // namespace tutti

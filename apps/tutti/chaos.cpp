@@ -20,7 +20,7 @@ namespace {
 /// was never taken.
 constexpr std::size_t seeds_that_see_everything = 200;
 
-struct Options {
+struct ChaosRequest {
   std::vector<std::string> seeds;
   std::uint64_t until = UINT64_MAX;
   bool trace = false;
@@ -126,7 +126,7 @@ std::string to_json(const Totals& totals) {
   return out + "\n";
 }
 
-Result<int> run_chaos(const Options& options) {
+Result<int> run_chaos(const ChaosRequest& options) {
   Totals totals;
   for (const std::uint64_t seed : TRY(parse_seeds(options.seeds))) {
     const ChaosResult result =
@@ -146,7 +146,7 @@ Result<int> run_chaos(const Options& options) {
 }  // namespace
 
 void declare_chaos(CLI::App& sim, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ChaosRequest>();
   CLI::App* chaos =
       sim.add_subcommand("chaos", "Random faults, and every invariant after each event");
   chaos->add_option("--seeds", options->seeds, "1 or 1..200; may repeat")

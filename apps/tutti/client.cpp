@@ -38,7 +38,7 @@ bool is_socket(const std::string& path) {
   return !path.empty() && ::stat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
 }
 
-std::string text_of(const Value* object, std::string_view field) {
+std::string text_in(const Value* object, std::string_view field) {
   const Value* const value = object == nullptr ? nullptr : object->find(field);
   return value != nullptr && value->is(Kind::text) ? std::string(value->text_value()) : "";
 }
@@ -49,7 +49,7 @@ Error refusal(const net::Response& response, const std::string& url) {
   const Value* const error = body ? body->find("error") : nullptr;
   // Who stops, or has too much to do, may be asked again.
   const Code code = response.status == 503 ? Code::io : Code::conflict;
-  Error out{code, text_of(error, "message"), text_of(error, "where"), text_of(error, "hint")};
+  Error out{code, text_in(error, "message"), text_in(error, "where"), text_in(error, "hint")};
   if (out.what.empty()) {
     out.what = fmt::format("the server answers {} {}", response.status,
                            net::reason_phrase(response.status));

@@ -58,7 +58,7 @@ std::string explain(const PolicyRecipe& recipe) {
   return out;
 }
 
-struct Options {
+struct ConfigOptions {
   std::vector<std::string> files;
   std::string fleet;
   std::vector<std::string> catalogs;
@@ -234,7 +234,7 @@ Result<void> tell(const Checked& file, const FleetFile* fleet, const Catalog& ca
 }
 
 /// Looks at each file, also behind one that is bad; the exit code.
-int check(const Options& options) {
+int check(const ConfigOptions& options) {
   Result<Catalog> catalog = load_catalog(options.catalogs);
   if (!catalog) return complain(catalog.error());
   int code = 0;
@@ -269,7 +269,7 @@ void declare_config(CLI::App& app, Run& run) {
       app.add_subcommand("config", "Check files: policies, fleets, workloads, catalogs");
   config->require_subcommand(1);
   config->footer("Example:\n  tutti config check fleet.yaml");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ConfigOptions>();
   CLI::App* command = config->add_subcommand("check", "Check files, and say what they are");
   command->add_option("FILE", options->files, "A policy, a fleet, a workload, a catalog or a dump")
       ->required()

@@ -16,7 +16,7 @@
 namespace tutti {
 namespace {
 
-struct Options {
+struct EventsOptions {
   ServerWords server;
   std::string job;
   std::string queue;
@@ -25,39 +25,39 @@ struct Options {
   bool json = false;
 };
 
-std::string_view text_of(const Value& object, std::string_view field) {
+std::string_view word_in(const Value& object, std::string_view field) {
   const Value* const value = object.find(field);
   return value != nullptr && value->is(Kind::text) ? value->text_value() : std::string_view();
 }
 
 /// "job 7 train failed: task 0 exited with code 3".
 std::string job_line(const Value& event) {
-  const std::string_view what = text_of(event, "what");
-  const std::string_view reason = text_of(event, "reason");
-  std::string out = fmt::format("job {} {} ", text_of(event, "job"), text_of(event, "name"));
+  const std::string_view what = word_in(event, "what");
+  const std::string_view reason = word_in(event, "reason");
+  std::string out = fmt::format("job {} {} ", word_in(event, "job"), word_in(event, "name"));
   if (what == "submitted") {
     return out +
-           fmt::format("submitted by {} to {}", text_of(event, "user"), text_of(event, "queue"));
+           fmt::format("submitted by {} to {}", word_in(event, "user"), word_in(event, "queue"));
   }
   if (what == "ended") {
-    out += text_of(event, "state");
+    out += word_in(event, "state");
   } else if (what == "cancelled") {
     out += "is to stop";
   } else {
     out += what;
   }
-  if (what == "started") return out + fmt::format(" on {}", text_of(event, "node"));
+  if (what == "started") return out + fmt::format(" on {}", word_in(event, "node"));
   return reason.empty() || what == "cancelled" ? out : out + fmt::format(": {}", reason);
 }
 
 std::string node_line(const Value& event) {
-  std::string out = fmt::format("node {} ", text_of(event, "node"));
-  if (text_of(event, "what") != "device") return out + std::string(text_of(event, "what"));
+  std::string out = fmt::format("node {} ", word_in(event, "node"));
+  if (word_in(event, "what") != "device") return out + std::string(word_in(event, "what"));
   return out + fmt::format("device {} is {}", event.find("device")->integer_value(),
-                           text_of(event, "health"));
+                           word_in(event, "health"));
 }
 
-Result<void> show(const net::SseReader::Message& message, bool as_json) {
+Result<void> show_event(const net::SseReader::Message& message, bool as_json) {
   if (as_json) return print(message.data + "\n");
   const Value event = TRY(parse_json(message.data));
   if (message.event == "reset") {
@@ -65,12 +65,12 @@ Result<void> show(const net::SseReader::Message& message, bool as_json) {
                stderr);
     return {};
   }
-  std::string time(text_of(event, "at").substr(0, 19));
+  std::string time(word_in(event, "at").substr(0, 19));
   if (time.size() == 19) time[10] = ' ';
   return print(time + "  " + (message.event == "job" ? job_line(event) : node_line(event)) + "\n");
 }
 
-Result<void> events(const Options& options) {
+Result<void> events(const EventsOptions& options) {
   const Client client = TRY(Client::find(options.server));
   std::string query = options.follow ? "follow=true" : "follow=false";
   const std::string from = !options.from.empty() ? options.from : options.follow ? "now" : "oldest";
@@ -79,7 +79,7 @@ Result<void> events(const Options& options) {
   if (!options.queue.empty()) query += "&queue=" + net::percent_encode(options.queue);
   const EventTaker taker{.began = [] { return true; },
                          .take = [&](const net::SseReader::Message& message) -> Result<bool> {
-                           TRY(show(message, options.json));
+                           TRY(show_event(message, options.json));
                            return true;
                          }};
   return read_events(client, query, taker);
@@ -88,7 +88,7 @@ Result<void> events(const Options& options) {
 }  // namespace
 
 void declare_events(CLI::App& app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EventsOptions>();
   CLI::App* command = app.add_subcommand("events", "Print what happened lately, or happens");
   declare_server(*command, options->server);
   command->add_option("--job", options->job, "Of this job")->type_name("ID")->take_last();

@@ -14,7 +14,7 @@ namespace tutti {
 namespace {
 
 /// The jobs by default keep the fleet by default busy for half a day.
-struct Options {
+struct GenerateOptions {
   std::uint64_t seed = 42;
   std::uint32_t nodes = 100;
   std::uint32_t rack = 16;
@@ -39,17 +39,17 @@ Result<Distribution> distribution(std::string_view option, const std::string& te
   return read;
 }
 
-Result<void> deliver(const Options& options, const std::string& text) {
+Result<void> deliver(const GenerateOptions& options, const std::string& text) {
   return options.output == "-" ? print(text) : write_file(options.output, text);
 }
 
-Result<void> make_fleet(const Options& options) {
+Result<void> make_fleet(const GenerateOptions& options) {
   FleetPlan plan{.seed = options.seed, .nodes = options.nodes, .kinds = {}, .rack = options.rack};
   plan.kinds = TRY(weighted(options.kinds));
   return deliver(options, TRY(generate_fleet(plan)));
 }
 
-Result<void> make_workload(const Options& options) {
+Result<void> make_workload(const GenerateOptions& options) {
   WorkloadPlan plan{.seed = options.seed, .jobs = options.jobs};
   plan.gpus = TRY(weighted(options.gpus));
   plan.tasks = TRY(weighted(options.tasks));
@@ -58,7 +58,7 @@ Result<void> make_workload(const Options& options) {
   return deliver(options, TRY(generate_workload(plan)));
 }
 
-void declare_shared(CLI::App& command, Options& options) {
+void declare_shared(CLI::App& command, GenerateOptions& options) {
   command.add_option("--seed", options.seed, "The same seed gives the same text")
       ->type_name("N")
       ->capture_default_str();
@@ -67,7 +67,7 @@ void declare_shared(CLI::App& command, Options& options) {
       ->capture_default_str();
 }
 
-void declare_fleet(CLI::App& generate, const std::shared_ptr<Options>& options, Run& run) {
+void declare_fleet(CLI::App& generate, const std::shared_ptr<GenerateOptions>& options, Run& run) {
   CLI::App* fleet = generate.add_subcommand("fleet", "Nodes");
   fleet->add_option("--nodes", options->nodes, "How many")->type_name("N")->capture_default_str();
   fleet
@@ -85,7 +85,8 @@ void declare_fleet(CLI::App& generate, const std::shared_ptr<Options>& options, 
   on_call(*fleet, run, [options] { return make_fleet(*options); });
 }
 
-void declare_workload(CLI::App& generate, const std::shared_ptr<Options>& options, Run& run) {
+void declare_workload(CLI::App& generate, const std::shared_ptr<GenerateOptions>& options,
+                      Run& run) {
   CLI::App* workload = generate.add_subcommand("workload", "Jobs");
   workload->add_option("--jobs", options->jobs, "How many")->type_name("N")->capture_default_str();
   workload->add_option("--gpus", options->gpus, "Accelerators of a task, with weights")
@@ -119,7 +120,7 @@ void declare_generate(CLI::App& sim, Run& run) {
       "Examples:\n"
       "  tutti sim generate fleet -o fleet.yaml && tutti sim generate workload -o jobs.yaml\n"
       "  tutti sim --fleet fleet.yaml --workload jobs.yaml --policy default --policy spread");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GenerateOptions>();
   declare_fleet(*generate, options, run);
   declare_workload(*generate, options, run);
 }

@@ -20,7 +20,7 @@
 namespace tutti {
 namespace {
 
-struct Options {
+struct JobsOptions {
   ServerWords server;
   std::string id;
   std::string state;
@@ -49,11 +49,11 @@ std::string cell_of(const Value& job, const std::string& field) {
   return out;
 }
 
-std::size_t limit_of(const Options& options) {
+std::size_t limit_of(const JobsOptions& options) {
   return std::strtoull(options.limit.c_str(), nullptr, 10);
 }
 
-std::string list_target(const Options& options, const std::string& cursor, std::size_t have) {
+std::string list_target(const JobsOptions& options, const std::string& cursor, std::size_t have) {
   std::string target = "/api/v1/jobs?limit=" + options.limit;
   if (options.all || have > 0) {
     const std::size_t rest = options.all ? 1000 : limit_of(options) - have;
@@ -83,7 +83,7 @@ std::string joined(const std::vector<Value>& pages) {
   return out + "\n";
 }
 
-Result<void> list(const Options& options) {
+Result<void> list_jobs(const JobsOptions& options) {
   const Client client = TRY(Client::find(options.server));
   std::vector<Value> pages;
   std::string cursor;
@@ -102,7 +102,7 @@ Result<void> list(const Options& options) {
   return {};
 }
 
-std::string path_of(const Options& options, std::string_view rest) {
+std::string path_of(const JobsOptions& options, std::string_view rest) {
   return "/api/v1/jobs/" + net::percent_encode(options.id) + std::string(rest);
 }
 
@@ -117,14 +117,14 @@ std::string fields_of(const Value& object) {
   return out;
 }
 
-Result<void> show(const Options& options) {
+Result<void> show_job(const JobsOptions& options) {
   const Client client = TRY(Client::find(options.server));
   const std::string answer = TRY(client.get(path_of(options, "")));
   if (options.json) return print(answer + "\n");
   return print(fields_of(TRY(parse_json(answer))));
 }
 
-Result<void> explain_job(const Options& options) {
+Result<void> explain_job(const JobsOptions& options) {
   const Client client = TRY(Client::find(options.server));
   const std::string answer = TRY(client.get(path_of(options, "/explanation")));
   if (options.json) return print(answer + "\n");
@@ -132,7 +132,7 @@ Result<void> explain_job(const Options& options) {
   return print(explanation.find("text")->text_value());
 }
 
-Result<void> change(const Options& options, std::string_view verb) {
+Result<void> change(const JobsOptions& options, std::string_view verb) {
   const Client client = TRY(Client::find(options.server));
   const std::string answer = TRY(client.post(path_of(options, fmt::format(":{}", verb))));
   if (options.json) return print(answer + "\n");
@@ -141,7 +141,7 @@ Result<void> change(const Options& options, std::string_view verb) {
                            text_of(job, "reason").empty() ? "" : ": " + text_of(job, "reason")));
 }
 
-Result<void> logs(const Options& options) {
+Result<void> logs(const JobsOptions& options) {
   const Client client = TRY(Client::find(options.server));
   std::string target = path_of(options, "/output?task=" + options.task);
   if (options.follow) target += "&follow=true";
@@ -151,16 +151,16 @@ Result<void> logs(const Options& options) {
   });
 }
 
-using Do = Result<void> (*)(const Options& options);
+using Do = Result<void> (*)(const JobsOptions& options);
 
 /// A command: its name and what it is for.
-struct Verb {
+struct JobVerb {
   std::string name;
   std::string what;
 };
 
-CLI::App* declare_one(CLI::App& app, Run& run, const Verb& verb,
-                      const std::shared_ptr<Options>& options, const Do act) {
+CLI::App* declare_one(CLI::App& app, Run& run, const JobVerb& verb,
+                      const std::shared_ptr<JobsOptions>& options, const Do act) {
   CLI::App* command = app.add_subcommand(verb.name, verb.what);
   declare_server(*command, options->server);
   on_call(*command, run, [options, act] { return act(*options); });
@@ -168,8 +168,8 @@ CLI::App* declare_one(CLI::App& app, Run& run, const Verb& verb,
 }
 
 /// A command about one job.
-void declare_job(CLI::App& app, Run& run, const Verb& verb, const Do act) {
-  auto options = std::make_shared<Options>();
+void declare_job(CLI::App& app, Run& run, const JobVerb& verb, const Do act) {
+  auto options = std::make_shared<JobsOptions>();
   CLI::App* command = declare_one(app, run, verb, options, act);
   command->add_option("ID", options->id, "Of the job")->required()->type_name("");
   command->add_flag("--json", options->json, "Print the server's answer");
@@ -177,9 +177,10 @@ void declare_job(CLI::App& app, Run& run, const Verb& verb, const Do act) {
 }
 
 void declare_list(CLI::App& app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<JobsOptions>();
   options->limit = "100";
-  CLI::App* jobs = declare_one(app, run, {"jobs", "List jobs, the newest first"}, options, list);
+  CLI::App* jobs =
+      declare_one(app, run, {"jobs", "List jobs, the newest first"}, options, list_jobs);
   const auto option = [&](const std::string& name, std::string& to, const std::string& what,
                           const std::string& type) {
     jobs->add_option(name, to, what)->type_name(type)->take_last();
@@ -197,7 +198,7 @@ void declare_list(CLI::App& app, Run& run) {
 }
 
 void declare_logs(CLI::App& app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<JobsOptions>();
   options->task = "0";
   CLI::App* output = declare_one(app, run, {"logs", "Print what a job printed"}, options, logs);
   output->add_option("ID", options->id, "Of the job")->required()->type_name("");
@@ -252,15 +253,15 @@ std::string table_of_jobs(const std::vector<Value>& pages, std::string_view fiel
 
 void declare_jobs(CLI::App& app, Run& run) {
   declare_list(app, run);
-  declare_job(app, run, {"job", "Show one job"}, show);
+  declare_job(app, run, {"job", "Show one job"}, show_job);
   declare_job(app, run, {"explain", "Say why a job waits, and what would make it start"},
               explain_job);
   declare_job(app, run, {"cancel", "Give a job up; what runs of it is stopped"},
-              [](const Options& given) { return change(given, "cancel"); });
+              [](const JobsOptions& given) { return change(given, "cancel"); });
   declare_job(app, run, {"hold", "Let nothing more of a job start"},
-              [](const Options& given) { return change(given, "hold"); });
+              [](const JobsOptions& given) { return change(given, "hold"); });
   declare_job(app, run, {"release", "Let a held job start"},
-              [](const Options& given) { return change(given, "release"); });
+              [](const JobsOptions& given) { return change(given, "release"); });
   declare_logs(app, run);
 }
 

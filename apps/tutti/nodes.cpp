@@ -18,7 +18,7 @@
 namespace tutti {
 namespace {
 
-struct Options {
+struct NodesOptions {
   ServerWords server;
   std::string name;
   bool json = false;
@@ -30,14 +30,14 @@ std::string word_for(const Value& node) {
   return node.find("cordoned")->boolean_value() ? "cordoned" : "ready";
 }
 
-Result<void> list(const Options& options) {
+Result<void> list_nodes(const NodesOptions& options) {
   const Client client = TRY(Client::find(options.server));
   const std::string answer = TRY(client.get("/api/v1/nodes"));
   if (options.json) return print(answer + "\n");
   return print(table_of_nodes(TRY(parse_json(answer))));
 }
 
-Result<void> set(const Options& options, const std::string& word) {
+Result<void> set(const NodesOptions& options, const std::string& word) {
   const Client client = TRY(Client::find(options.server));
   const std::string answer =
       TRY(client.post("/api/v1/nodes/" + net::percent_encode(options.name) + ":" + word));
@@ -96,12 +96,7 @@ std::string answer_text(const Value& answer) {
   std::string mine;
   if (const Value* const job = answer.find("job"); job != nullptr) {
     mine = job->find("id")->text_value();
-    if (job->find("starts")->boolean_value()) {
-      out += fmt::format("job {} would start{}\n", mine, places_of(*job));
-    } else {
-      const std::string_view text = job->find("text")->text_value();
-      out += fmt::format("job {} would not start\n{}", mine, text);
-    }
+    out += "job " + mine + fate_text(*job);
   }
   std::int64_t others = answer.find("starting")->integer_value();
   for (const Value& each : answer.find("would_start")->items()) {
@@ -149,6 +144,11 @@ void declare_what_if(CLI::App& app, Run& run) {
 
 }  // namespace
 
+std::string fate_text(const Value& job) {
+  if (job.find("starts")->boolean_value()) return " would start" + places_of(job) + "\n";
+  return " would not start\n" + std::string(job.find("text")->text_value());
+}
+
 std::string table_of_nodes(const Value& all) {
   Table table({"node", "state", "cores free", "of", "devices free", "of"});
   for (const Value& node : all.find("nodes")->items()) {
@@ -170,17 +170,17 @@ std::string table_of_nodes(const Value& all) {
 }
 
 void declare_nodes(CLI::App& app, Run& run) {
-  auto fleet = std::make_shared<Options>();
+  auto fleet = std::make_shared<NodesOptions>();
   CLI::App* nodes = app.add_subcommand("nodes", "List nodes, and what is free");
   declare_server(*nodes, fleet->server);
   nodes->add_flag("--json", fleet->json, "Print the server's answer");
   nodes->footer("Example:\n  tutti nodes");
-  on_call(*nodes, run, [fleet] { return list(*fleet); });
+  on_call(*nodes, run, [fleet] { return list_nodes(*fleet); });
   CLI::App* node = app.add_subcommand("node", "Close a node, empty it, or open it again");
   node->require_subcommand(1);
   node->footer("Example:\n  tutti node drain gpu-3");
   const auto verb = [&](const std::string& word, const std::string& what) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<NodesOptions>();
     CLI::App* command = node->add_subcommand(word, what);
     declare_server(*command, options->server);
     command->add_option("NAME", options->name, "Of the node")->required()->type_name("");

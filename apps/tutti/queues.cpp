@@ -21,7 +21,7 @@
 namespace tutti {
 namespace {
 
-struct Options {
+struct QueuesOptions {
   ServerWords server;
   std::string name;
   std::vector<std::string> limits;
@@ -69,7 +69,7 @@ std::string table_of(std::span<const Value> queues) {
   return table.text();
 }
 
-Result<void> list(const Options& options) {
+Result<void> list_queues(const QueuesOptions& options) {
   const Client client = TRY(Client::find(options.server));
   const std::string answer = TRY(client.get("/api/v1/queues"));
   if (options.json) return print(answer + "\n");
@@ -123,7 +123,7 @@ std::string trial_text(const Value& trial, const std::string& name) {
   return out + "nothing was changed\n";
 }
 
-Result<void> put(const Options& options, bool create) {
+Result<void> put(const QueuesOptions& options, bool create) {
   const Client client = TRY(Client::find(options.server));
   std::string target = "/api/v1/queues/" + net::percent_encode(options.name);
   const Result<std::string> found = client.get(target);
@@ -146,7 +146,7 @@ Result<void> put(const Options& options, bool create) {
 }
 
 void declare_put(CLI::App& queue, Run& run, bool create) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<QueuesOptions>();
   const std::string name = create ? "create" : "set";
   CLI::App* command = queue.add_subcommand(
       name, create ? "Make a queue" : "Give a queue other limits, or another weight");
@@ -173,12 +173,12 @@ void declare_put(CLI::App& queue, Run& run, bool create) {
 }  // namespace
 
 void declare_queues(CLI::App& app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<QueuesOptions>();
   CLI::App* queues = app.add_subcommand("queues", "List queues, and what they use");
   declare_server(*queues, options->server);
   queues->add_flag("--json", options->json, "Print the server's answer");
   queues->footer("Example:\n  tutti queues");
-  on_call(*queues, run, [options] { return list(*options); });
+  on_call(*queues, run, [options] { return list_queues(*options); });
   CLI::App* queue = app.add_subcommand("queue", "Make and change queues");
   queue->require_subcommand(1);
   queue->footer("Example:\n  tutti queue create research --limit gpu=8");

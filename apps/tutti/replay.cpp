@@ -24,7 +24,7 @@ namespace {
 /// Differences that are shown of one plan.
 constexpr std::size_t shown_most = 20;
 
-struct Options {
+struct ReplayRequest {
   std::string data;
   std::string policy = "default";
   JournalRow cycle = 0;
@@ -65,7 +65,7 @@ std::string differences(const State& state, const std::vector<Action>& then,
 /// Follows a journal, and decides at each plan in it what it would decide.
 class Judge {
  public:
-  explicit Judge(const Options& options, RecipeFactory& factory)
+  explicit Judge(const ReplayRequest& options, RecipeFactory& factory)
       : options_(options), factory_(factory), workspace_(factory) {}
 
   /// Before the row is applied.
@@ -102,7 +102,7 @@ class Judge {
   }
 
  private:
-  const Options& options_;
+  const ReplayRequest& options_;
   RecipeFactory& factory_;
   Workspace workspace_;
   std::size_t cycles_ = 0;
@@ -128,7 +128,7 @@ JournalRow first_of_all(const JournalFile& journal, const std::string& data) {
   return first;
 }
 
-Result<int> replay(const Options& options) {
+Result<int> replay(const ReplayRequest& options) {
   const std::string data = options.data.empty() ? usual_data() : options.data;
   const auto journal = TRY(JournalFile::open(journal_of(data), JournalFile::Access::read));
   RecipeFactory factory(TRY(load_policy(options.policy)));
@@ -160,7 +160,7 @@ Result<int> replay(const Options& options) {
 }  // namespace
 
 void declare_replay(CLI::App& app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReplayRequest>();
   CLI::App* command =
       app.add_subcommand("replay", "Decide anew what a server decided, and compare");
   command->add_option("--data", options->data, "Folder of all that the server keeps")

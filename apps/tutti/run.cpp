@@ -29,9 +29,9 @@ namespace {
 
 constexpr Duration until_it_is_said = Duration::seconds(1);
 constexpr std::size_t piece_bytes = std::size_t{16} << 10U;
-constexpr std::size_t queued_most = std::size_t{256} << 10U;
+constexpr std::size_t typed_most = std::size_t{256} << 10U;
 
-struct Options {
+struct RunOptions {
   ServerWords server;
   JobWords job;
 };
@@ -150,7 +150,7 @@ class Sitting {
   /// Reads only where that cannot block: when it is said that something is there, or from a file.
   void want_input() {
     if (input_ended_) return;
-    watched_ ? input_watch_.want(duplex_.queued() < queued_most, false) : read_input();
+    watched_ ? input_watch_.want(duplex_.queued() < typed_most, false) : read_input();
   }
 
   void send_size() {
@@ -160,7 +160,7 @@ class Sitting {
 
   /// What is there of our input.
   void read_input() {
-    if (input_ended_ || !duplex_.open() || duplex_.queued() >= queued_most) return;
+    if (input_ended_ || !duplex_.open() || duplex_.queued() >= typed_most) return;
     std::array<char, piece_bytes> piece;  // NOLINT: filled by read.
     const ssize_t got = ::read(STDIN_FILENO, piece.data(), piece.size());
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
@@ -233,7 +233,7 @@ sigset_t block_signals() {
   return all;
 }
 
-Result<int> run_job(Options options) {
+Result<int> run_job(RunOptions options) {
   const Client client = TRY(Client::find(options.server));
   const bool terminal = at_terminal();
   JobWords& job = options.job;
@@ -253,7 +253,7 @@ Result<int> run_job(Options options) {
 }  // namespace
 
 void declare_run(CLI::App& app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunOptions>();
   CLI::App* command =
       app.add_subcommand("run", "Run a command as a job, and sit at it: a terminal, or a pipeline");
   command->add_option("COMMAND", options->job.command, "What runs, behind --")

@@ -18,7 +18,7 @@
 namespace tutti {
 namespace {
 
-struct Options {
+struct ScenarioOptions {
   std::vector<std::string> files;
   std::vector<std::string> catalogs;
   bool update = false;
@@ -69,7 +69,7 @@ Result<void> update(const std::string& text, Outcome& outcome) {
   return {};
 }
 
-Result<void> run_file(const Options& options, const Catalog& catalog, Outcome& outcome) {
+Result<void> run_file(const ScenarioOptions& options, const Catalog& catalog, Outcome& outcome) {
   const std::string text = TRY(read_file(outcome.file));
   Result<Scenario> scenario = parse_scenario(text, &catalog);
   if (!scenario) return fail(std::move(scenario).error().at(outcome.file));
@@ -132,7 +132,7 @@ std::string to_json(const std::vector<Outcome>& outcomes) {
   return out + "\n";
 }
 
-Result<int> run_scenarios(const Options& options) {
+Result<int> run_scenarios(const ScenarioOptions& options) {
   const Catalog catalog = TRY(load_catalog(options.catalogs));
   std::vector<Outcome> outcomes;
   int code = 0;
@@ -158,7 +158,7 @@ Result<int> run_scenarios(const Options& options) {
 }  // namespace
 
 void declare_scenario(CLI::App& sim, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ScenarioOptions>();
   CLI::App* scenario =
       sim.add_subcommand("scenario", "Run tests of placement that are written as text");
   scenario->add_option("FILE", options->files, "Scenarios, or folders of *.scn")

@@ -19,17 +19,19 @@
 #include "sim/files.h"
 #include "tutti/client.h"
 #include "tutti/commands.h"
+#include "tutti/tables.h"
 #include "tutti/terminal.h"
 #include "tutti/wait.h"
 
 namespace tutti {
 namespace {
 
-struct Options {
+struct SubmitOptions {
   ServerWords server;
   JobWords job;
   bool wait = false;
   bool follow = false;
+  bool dry_run = false;
   bool json = false;
 };
 
@@ -109,14 +111,28 @@ Result<std::string> job_text(const JobWords& options) {
 
 namespace {
 
-Result<std::string> send(const Options& options, const Client& client) {
+Result<std::string> send(const SubmitOptions& options, const Client& client) {
+  std::string target = "/api/v1/jobs?dry_run=" + std::string(options.dry_run ? "true" : "false");
   if (!names_file(options.job.command)) {
-    return client.post_once("/api/v1/jobs", TRY(job_text(options.job)));
+    return client.post_once(target, TRY(job_text(options.job)));
   }
   const std::string& path = options.job.command.front();
-  const std::string source = path == "-" ? "standard input" : path;
-  return client.post_once("/api/v1/jobs?source=" + net::percent_encode(source),
-                          TRY(read_file(path)), "application/yaml");
+  target += "&source=" + net::percent_encode(path == "-" ? "standard input" : path);
+  return client.post_once(target, TRY(read_file(path)), "application/yaml");
+}
+
+Result<int> show_dry_run(const SubmitOptions& options, const std::string& answer) {
+  if (options.json) {
+    TRY(print(answer + "\n"));
+    return 0;
+  }
+  const Value fates = TRY(parse_json(answer));
+  std::string out;
+  for (const Value& job : fates.find("jobs")->items()) {
+    out += std::string(job.find("name")->text_value()) + fate_text(job);
+  }
+  TRY(print(out + "nothing was submitted\n"));
+  return 0;
 }
 
 /// Says on stderr which of the first jobs can never start as the fleet is. They are accepted: it
@@ -137,9 +153,10 @@ void warn_of_never(const Client& client, std::span<const Value> ids) {
 }
 
 /// The exit code: with --wait and --follow that of the first job that did not succeed.
-Result<int> submit(const Options& options) {
+Result<int> submit(const SubmitOptions& options) {
   const Client client = TRY(Client::find(options.server));
   const std::string answer = TRY(send(options, client));
+  if (options.dry_run) return show_dry_run(options, answer);
   const Value ids = TRY(parse_json(answer));
   std::string out;
   for (const Value& id : ids.find("ids")->items()) {
@@ -184,7 +201,7 @@ void declare_job_words(CLI::App& app, JobWords& words) {
 }
 
 void declare_submit(CLI::App& app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SubmitOptions>();
   CLI::App* submit_command =
       app.add_subcommand("submit", "Submit a command, or the jobs of a file");
   submit_command
@@ -217,12 +234,15 @@ void declare_submit(CLI::App& app, Run& run) {
   submit_command->add_flag("--hold", options->job.held, "It waits for tutti release");
   submit_command->add_flag("--wait", options->wait, "Until it ends; its exit code is the job's");
   submit_command->add_flag("--follow", options->follow, "The same, and print what it prints");
+  submit_command->add_flag("--dry-run", options->dry_run,
+                           "Only say what would come of it: where it would start, or why not");
   submit_command->add_flag("--json", options->json, "Print the server's answer");
   declare_server(*submit_command, options->server);
   submit_command->footer(
       "Examples:\n"
       "  tutti submit --gpus 2 --name train -- python3 train.py\n"
-      "  tutti submit jobs.yaml");
+      "  tutti submit jobs.yaml\n"
+      "  tutti submit --dry-run --gpus 8 -- true");
   submit_command->callback([options, &run] {
     run = [options] {
       const Result<int> code = submit(*options);

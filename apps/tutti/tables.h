@@ -15,6 +15,8 @@ std::string text_of(const Value& object, std::string_view field);
 std::string word_of(const Value& object, std::string_view field);
 /// "2026-11-30 12:00:05", without fractions.
 std::string time_of(const Value& object, std::string_view field);
+/// " would start on n0", or why not: of a job in the answer to a what-if or a dry run. Lines.
+std::string fate_text(const Value& job);
 /// Of an answer of /api/v1/nodes.
 std::string table_of_nodes(const Value& all);
 /// Of answers of /api/v1/jobs; `fields`: which of them, by comma.

@@ -17,7 +17,7 @@
 namespace tutti {
 namespace {
 
-struct Options {
+struct TokenOptions {
   ServerWords server;
   std::string role;
   std::string user;
@@ -39,7 +39,7 @@ std::string expiry_of(const Value& token) {
   return text == "-" ? "never" : text;
 }
 
-Result<void> create(const Options& options) {
+Result<void> create(const TokenOptions& options) {
   const Client client = TRY(Client::find(options.server));
   std::string body;
   JsonWriter json(body);
@@ -59,7 +59,7 @@ Result<void> create(const Options& options) {
                   word_of(token, "user"), queues_of(token), expiry_of(token)));
 }
 
-Result<void> list(const Options& options) {
+Result<void> list_tokens(const TokenOptions& options) {
   const Client client = TRY(Client::find(options.server));
   const std::string answer = TRY(client.get("/api/v1/tokens"));
   if (options.json) return print(answer + "\n");
@@ -72,16 +72,17 @@ Result<void> list(const Options& options) {
   return print(table.rows() == 0 ? "no tokens but the administrator's\n" : table.text());
 }
 
-Result<void> revoke(const Options& options) {
+Result<void> revoke(const TokenOptions& options) {
   const Client client = TRY(Client::find(options.server));
   TRY(client.remove("/api/v1/tokens/" + net::percent_encode(options.id)));
   return print(fmt::format("token {} is good for nothing any more\n", options.id));
 }
 
-using Do = Result<void> (*)(const Options& options);
+using TokenVerb = Result<void> (*)(const TokenOptions& options);
 
-CLI::App* declare_one(CLI::App& token, Run& run, const std::shared_ptr<Options>& options,
-                      const std::pair<std::string, std::string>& name_and_use, const Do act) {
+CLI::App* declare_verb(CLI::App& token, Run& run, const std::shared_ptr<TokenOptions>& options,
+                       const std::pair<std::string, std::string>& name_and_use,
+                       const TokenVerb act) {
   CLI::App* command = token.add_subcommand(name_and_use.first, name_and_use.second);
   declare_server(*command, options->server);
   on_call(*command, run, [options, act] { return act(*options); });
@@ -95,8 +96,8 @@ void declare_token(CLI::App& app, Run& run) {
   token->require_subcommand(1);
   token->footer("Examples:\n  tutti token create --user ana --role user\n  tutti token list");
 
-  auto made = std::make_shared<Options>();
-  CLI::App* command = declare_one(*token, run, made, {"create", "Make a token"}, create);
+  auto made = std::make_shared<TokenOptions>();
+  CLI::App* command = declare_verb(*token, run, made, {"create", "Make a token"}, create);
   command->add_option("--role", made->role, "viewer, user, operator or admin")
       ->required()
       ->type_name("ROLE")
@@ -117,13 +118,13 @@ void declare_token(CLI::App& app, Run& run) {
       "Examples:\n  tutti token create --user ana --role user --queue research --expires 30d\n"
       "  tutti token create --role viewer");
 
-  auto listed = std::make_shared<Options>();
-  command = declare_one(*token, run, listed, {"list", "List the tokens"}, list);
+  auto listed = std::make_shared<TokenOptions>();
+  command = declare_verb(*token, run, listed, {"list", "List the tokens"}, list_tokens);
   command->add_flag("--json", listed->json, "Print the server's answer");
   command->footer("Example:\n  tutti token list");
 
-  auto revoked = std::make_shared<Options>();
-  command = declare_one(*token, run, revoked, {"revoke", "Take a token back"}, revoke);
+  auto revoked = std::make_shared<TokenOptions>();
+  command = declare_verb(*token, run, revoked, {"revoke", "Take a token back"}, revoke);
   command->add_option("ID", revoked->id, "Of the token")->required()->type_name("");
   command->footer("Example:\n  tutti token revoke 5f3a9c1e");
 }

@@ -21,7 +21,7 @@
 namespace tutti {
 namespace {
 
-struct Options {
+struct TopOptions {
   ServerWords server;
   std::uint32_t seconds = 2;
   bool json = false;
@@ -44,7 +44,7 @@ std::string first_lines(const std::string& text, int most) {
   return end == text.npos ? text : text.substr(0, end + 1);
 }
 
-Result<void> show(const Client& client, const Options& options, bool again) {
+Result<void> show_top(const Client& client, const TopOptions& options, bool again) {
   const std::string nodes = TRY(client.get("/api/v1/nodes"));
   const std::string jobs = TRY(client.get("/api/v1/jobs?state=running,pending&limit=100"));
   if (options.json) {
@@ -68,13 +68,13 @@ Result<void> show(const Client& client, const Options& options, bool again) {
                            first_lines(text, rows_of_terminal() - 3)));
 }
 
-Result<void> top(const Options& options) {
+Result<void> top(const TopOptions& options) {
   const Client client = TRY(Client::find(options.server));
   const bool again = !options.json && ::isatty(STDOUT_FILENO) != 0;
-  TRY(show(client, options, again));
+  TRY(show_top(client, options, again));
   while (again) {
     std::this_thread::sleep_for(std::chrono::seconds(options.seconds));
-    TRY(show(client, options, again));
+    TRY(show_top(client, options, again));
   }
   return {};
 }
@@ -82,7 +82,7 @@ Result<void> top(const Options& options) {
 }  // namespace
 
 void declare_top(CLI::App& app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TopOptions>();
   CLI::App* command = app.add_subcommand(
       "top", "Show nodes, and jobs that run or wait; on a terminal again and again");
   declare_server(*command, options->server);

@@ -16,7 +16,7 @@
 namespace tutti {
 namespace {
 
-constexpr auto before_trying_again = std::chrono::milliseconds(500);
+constexpr auto before_asking_again = std::chrono::milliseconds(500);
 
 /// The job, once it is over; none before that, and while the server cannot say.
 Result<std::optional<Value>> over(const Client& client, const std::string& job) {
@@ -73,7 +73,7 @@ Result<void> print_output(const Client& client, const std::string& job) {
       std::fputs(fmt::format("note: {}\n", end.error().what).c_str(), stderr);
       return {};
     }
-    std::this_thread::sleep_for(before_trying_again);
+    std::this_thread::sleep_for(before_asking_again);
   }
 }
 

@@ -13,7 +13,8 @@
 namespace tutti {
 namespace {
 
-constexpr std::array<std::string_view, 5> roles{"anybody", "viewer", "user", "operator", "admin"};
+constexpr std::array<std::string_view, 5> role_words{"anybody", "viewer", "user", "operator",
+                                                     "admin"};
 
 /// Takes as long for every token of that length.
 bool same_secret(std::string_view a, std::string_view b) {
@@ -26,12 +27,12 @@ bool same_secret(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string_view to_text(Role role) { return roles[static_cast<std::size_t>(role)]; }
+std::string_view to_text(Role role) { return role_words[static_cast<std::size_t>(role)]; }
 
 std::optional<Role> role_of(std::string_view word) {
-  const auto* const at = std::find(roles.begin() + 1, roles.end(), word);
-  if (at == roles.end()) return std::nullopt;
-  return static_cast<Role>(at - roles.begin());
+  const auto* const at = std::find(role_words.begin() + 1, role_words.end(), word);
+  if (at == role_words.end()) return std::nullopt;
+  return static_cast<Role>(at - role_words.begin());
 }
 
 bool is_within(std::string_view queue, std::string_view root) {

@@ -19,7 +19,7 @@ constexpr Duration later_looks = Duration::milliseconds(100);
 /// How long the end of a task may take to be known once its terminal is gone.
 constexpr Duration for_the_end = Duration::seconds(10);
 /// On their way to whoever looks: beyond it the task has to wait.
-constexpr std::size_t queued_most = 256 << 10U;
+constexpr std::size_t screen_most = 256 << 10U;
 /// Typed ahead.
 constexpr std::size_t typed_most = 256 << 10U;
 
@@ -97,7 +97,7 @@ class AttachRoutes::Session {
 
   /// What the task wrote, as far as it is taken.
   void pass_on() {
-    while (port_ && duplex_.queued() < queued_most) {
+    while (port_ && duplex_.queued() < screen_most) {
       const std::optional<std::string> piece = port_->output();
       if (!piece) return lose();
       if (piece->empty()) break;
@@ -121,7 +121,7 @@ class AttachRoutes::Session {
   }
 
   void want() {
-    if (port_) watch_.want(duplex_.queued() < queued_most, !typed_.empty());
+    if (port_) watch_.want(duplex_.queued() < screen_most, !typed_.empty());
   }
 
   /// The terminal is gone: with the task, or for another one who looks.

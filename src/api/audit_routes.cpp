@@ -10,7 +10,7 @@
 namespace tutti {
 namespace {
 
-constexpr std::size_t page_most = 1000;
+constexpr std::size_t lines_most = 1000;
 constexpr std::size_t page_usual = 100;
 
 }  // namespace
@@ -32,7 +32,7 @@ Result<AuditLog::Page> AuditRoutes::page_of(const net::Request& request) const {
   std::size_t most = page_usual;
   if (const auto limit = request.query_value("limit")) {
     const auto given = natural<std::size_t>(*limit);
-    if (!given || *given == 0 || *given > page_most) {
+    if (!given || *given == 0 || *given > lines_most) {
       return fail(Code::invalid, "limit is " + quote(*limit) + "; 1 to 1000 lines fit on a page");
     }
     most = *given;

@@ -10,8 +10,8 @@ namespace tutti {
 namespace {
 
 /// Bytes on their way to a reader of older rows: far fewer than what a stream is cut off for.
-constexpr std::size_t queued_most = 64 << 10U;
-constexpr Duration for_the_reader = Duration::milliseconds(5);
+constexpr std::size_t late_most = 64 << 10U;
+constexpr Duration for_the_late = Duration::milliseconds(5);
 /// What a row costs that is kept, beside its text.
 constexpr std::size_t row_bytes = 200;
 
@@ -153,7 +153,7 @@ bool EventFeed::catch_up(Late& late) {
   auto row = std::ranges::upper_bound(kept_, after, {}, &Row::row);
   for (; row != kept_.end(); ++row) {
     if (!late.stream.open()) return true;
-    if (late.stream.queued() > queued_most) return false;
+    if (late.stream.queued() > late_most) return false;
     if (const Text text = row->matching(late.wish.filter, late.wish.reader)) late.stream.push(text);
     after = row->row;
   }
@@ -163,7 +163,7 @@ bool EventFeed::catch_up(Late& late) {
 
 void EventFeed::catch_up_soon() {
   if (catching_up_.waiting()) return;
-  catching_up_ = loop_.after(for_the_reader, [this] {
+  catching_up_ = loop_.after(for_the_late, [this] {
     std::erase_if(late_, [&](Late& each) { return catch_up(each); });
     if (!late_.empty()) catch_up_soon();
   });

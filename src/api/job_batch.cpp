@@ -9,7 +9,7 @@
 namespace tutti {
 namespace {
 
-constexpr std::size_t lines_most = 250'000;
+constexpr std::size_t batch_most = 250'000;
 /// Lines that are read before others have their turn: some milliseconds.
 constexpr std::size_t lines_at_once = 200;
 constexpr std::size_t jobs_at_once = 2'000;
@@ -37,11 +37,11 @@ std::string error_line(std::size_t number, const Error& error) {
 void JobBatch::start() {
   const std::string& body = call_.request.body;
   const auto lines = static_cast<std::size_t>(std::ranges::count(body, '\n'));
-  if (lines > lines_most) {
+  if (lines > batch_most) {
     return call_.refuse({Code::limit,
                          std::to_string(lines) + " lines are more than one batch may have",
                          {},
-                         "send at most " + std::to_string(lines_most) + " jobs at a time"});
+                         "send at most " + std::to_string(batch_most) + " jobs at a time"});
   }
   go_on();
 }

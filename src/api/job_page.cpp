@@ -11,7 +11,7 @@
 namespace tutti {
 namespace {
 
-constexpr std::size_t page_most = 1000;
+constexpr std::size_t jobs_most = 1000;
 /// Jobs that one request looks at: some milliseconds.
 constexpr std::size_t looked_at_most = 50'000;
 
@@ -63,7 +63,7 @@ Result<JobPage> JobPage::of(const net::Request& request) {
   }
   if (const auto limit = request.query_value("limit")) {
     const auto most = natural(*limit);
-    if (!most || *most == 0 || *most > page_most) {
+    if (!most || *most == 0 || *most > jobs_most) {
       return fail(Code::invalid, "limit is " + quote(*limit) + "; 1 to 1000 jobs fit on a page");
     }
     page.most = *most;

@@ -58,6 +58,8 @@ class JobRoutes {
 
  private:
   void submit(Call call);
+  /// The same with dry_run=true: says what would come of it.
+  void try_out(Call call);
   void list(Call call) const;
   void show(Call call) const;
   std::string json_for(const User& reader, const JobRow& row) const;
@@ -86,7 +88,7 @@ class JobRoutes {
     std::vector<Event> events;
     std::vector<JobQuota::Place> places;
   };
-  Result<Submissions> submissions(const Call& call);
+  Result<Submissions> submissions(const Call& call);  // A dry run's have no effect.
   /// What the next job is called.
   JobId next_id();
   /// Numbers of the array that it is, where it is one and alone.

@@ -30,6 +30,43 @@ TEST_F(JobRoutesTest, WhatIsSubmittedIsSeenAtOnce) {
   EXPECT_THAT(ask("GET", "/api/v1/jobs/1").body, HasSubstr(R"("user":"ana")"));
 }
 
+TEST_F(JobRoutesTest, ADryRunSaysWhatWouldComeAndChangesNothing) {
+  const auto would = [this](const std::string& text) {
+    return ask("POST", "/api/v1/jobs?dry_run=true", text);
+  };
+  const std::string two =
+      R"({"jobs": [{"name": "a", "gpus": 8, "command": ["true"], "environment": {"A": "x"}},)"
+      R"( {"name": "b", "gpus": 8, "command": ["true"]}]})";
+  const net::Response answer = would(two);
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_THAT(answer.body,
+              testing::StartsWith(R"({"dry_run":true,"jobs":[{"name":"a","starts":true,)"
+                                  R"("nodes":["n0"]},{"name":"b","starts":false,"text":"waits)"));
+  EXPECT_TRUE(kept_.empty());
+  EXPECT_EQ(would(R"({"job": {"name": "j", "gpus": "x", "command": ["true"]}})").status, 400);
+  EXPECT_EQ(would(R"({"job": {"name": "j", "queue": "q", "command": ["true"]}})").status, 404);
+  EXPECT_EQ(ask("POST", "/api/v1/jobs?dry-run=true", two).status, 400);  // Or it would be one.
+  EXPECT_EQ(ask("POST", "/api/v1/jobs?dry_run=yes", two).status, 400);
+  EXPECT_THAT(ask("GET", "/api/v1/jobs").body, HasSubstr(R"("jobs":[])"));
+  EXPECT_EQ(submit().body, R"({"id":"1","ids":["1"]})");
+}
+
+TEST_F(JobRoutesTest, WhatIsAboveTheLimitOfItsQueueIsRefused) {
+  as("root", Role::admin);
+  ASSERT_EQ(ask("PUT", "/api/v1/queues/small", R"({"limit": {"gpu": 4}})").status, 201);
+  as("ana");
+  const std::string large = R"({"name": "a", "gpus": 8, "queue": "small", "command": ["true"]})";
+  const std::string fine = R"({"name": "b", "gpus": 4, "queue": "small", "command": ["true"]})";
+  const net::Response answer = ask("POST", "/api/v1/jobs", R"({"job": )" + large + "}");
+  EXPECT_EQ(answer.status, 422) << answer.body;
+  EXPECT_THAT(answer.body, HasSubstr("needs 8 gpu at once; the limit of queue"));
+  EXPECT_EQ(ask("POST", "/api/v1/jobs?dry_run=true", R"({"job": )" + large + "}").status, 422);
+  const std::string batch = ask("POST", "/api/v1/jobs:batch", large + "\n" + fine).body;
+  EXPECT_THAT(batch, HasSubstr(R"({"line":1,"error":{"code":"limit",)"));
+  EXPECT_THAT(batch, HasSubstr(R"({"line":2,"id":)"));
+  EXPECT_EQ(jobs_.size(), 1U);
+}
+
 TEST_F(JobRoutesTest, NobodyTouchesTheJobsOfOthers) {
   ASSERT_EQ(submit().status, 201);
   as("bob");

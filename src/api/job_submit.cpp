@@ -3,9 +3,11 @@
 #include <memory>
 #include <utility>
 
+#include "api/fate.h"
 #include "api/job_access.h"
 #include "api/job_routes.h"
 #include "api/json_text.h"
+#include "api/query.h"
 #include "dialect/tutti.h"
 #include "format/json.h"
 #include "format/text.h"
@@ -166,7 +168,7 @@ Result<Event> JobRoutes::submission(const Call& call, const Submission& wanted,
   const JobId id = next_id();
   ++next_id_;
   auto spec = std::make_shared<JobSpec>(*wanted.spec);
-  if (!wanted.environment.empty()) {
+  if (!wanted.environment.empty() && !call.dry_run) {
     const std::string name = std::to_string(id.value());
     TRY(ports_.keep_environment(name, encode_environment(wanted.environment)));
     spec = with_environment(*spec, name);
@@ -216,6 +218,12 @@ bool JobRoutes::answered_before(Call& call, const RequestKey& key) {
 }
 
 void JobRoutes::submit(Call call) {
+  if (const auto known = only_known(call.request, {"source", "dry_run"}); !known) {
+    return call.refuse(known.error());
+  }
+  const Result<bool> dry_run = is_dry_run(call.request);
+  if (!dry_run) return call.refuse(dry_run.error());
+  if (*dry_run) return try_out(std::move(call));
   const Result<std::optional<RequestKey>> key = RequestKey::of(call);
   if (!key) return call.refuse(key.error());
   if (*key && answered_before(call, **key)) return;

@@ -11,10 +11,10 @@
 namespace tutti {
 namespace {
 
-constexpr std::array<std::string_view, job_states> words{"pending", "running",   "succeeded",
-                                                         "failed",  "cancelled", "held"};
+constexpr std::array<std::string_view, job_states> state_words{"pending", "running",   "succeeded",
+                                                               "failed",  "cancelled", "held"};
 
-/// Why a task failed, in words.
+/// Why a task failed, in state_words.
 std::string why(std::size_t ordinal, const TaskRow& task) {
   std::string who = "task " + std::to_string(ordinal);
   if (task.why == Why::time_up) return who + " ran longer than the job's time limit";
@@ -52,12 +52,12 @@ std::string without_controls(std::string_view text) {
 
 }  // namespace
 
-std::string_view to_text(JobState state) { return words[static_cast<std::size_t>(state)]; }
+std::string_view to_text(JobState state) { return state_words[static_cast<std::size_t>(state)]; }
 
 std::optional<JobState> job_state_of(std::string_view word) {
-  const auto at = std::ranges::find(words, word);
-  if (at == words.end()) return std::nullopt;
-  return static_cast<JobState>(at - words.begin());
+  const auto at = std::ranges::find(state_words, word);
+  if (at == state_words.end()) return std::nullopt;
+  return static_cast<JobState>(at - state_words.begin());
 }
 
 const JobRow* JobTable::find(JobId id) const {

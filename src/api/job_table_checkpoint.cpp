@@ -8,7 +8,7 @@
 namespace tutti {
 namespace {
 
-constexpr std::string_view section = "jobs shown";
+constexpr std::string_view jobs_section = "jobs shown";
 
 /// What stands of a row.
 enum Part : std::uint8_t {
@@ -115,7 +115,7 @@ void read_row(CheckpointReader& from, JobRow& row, Instant before, std::size_t n
 }  // namespace
 
 void JobTable::write(CheckpointWriter& to) const {
-  to.begin(section);
+  to.begin(jobs_section);
   BytesOut& out = to.out();
   out.number(nodes_.size());
   for (const std::string& node : nodes_) out.text(node);
@@ -134,7 +134,7 @@ void JobTable::write(CheckpointWriter& to) const {
 
 Result<void> JobTable::read(CheckpointReader& from) {
   BytesIn& in = from.in();
-  if (!from.begin(section)) in.refuse("the jobs that are shown are missing");
+  if (!from.begin(jobs_section)) in.refuse("the jobs that are shown are missing");
   for (std::size_t left = in.count(); left > 0 && in.ok(); --left) {
     nodes_.emplace_back(in.text());
     if (!known_nodes_.insert(nodes_.back()).second) in.refuse("a node stands twice");

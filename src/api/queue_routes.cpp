@@ -6,12 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "api/fate.h"
 #include "api/job_access.h"
 #include "api/query.h"
 #include "dialect/tutti.h"
 #include "format/json.h"
 #include "format/quantity.h"
 #include "format/text.h"
+#include "model/resources.h"
 #include "sched/queue_trial.h"
 
 namespace tutti {
@@ -40,16 +42,10 @@ LiveJobs jobs_of(const JobTable::ByQueue& by_queue, const std::string& queue) {
 }
 
 /// "1500m" cores, "64Gi" of memory, "8" of all else: as limits are written.
-std::string amount_of(std::string_view resource, std::int64_t amount) {
-  if (resource == "cpu") return quantity_milli_text(amount);
-  if (resource == "memory" || resource == "storage") return quantity_text(amount);
-  return std::to_string(amount);
-}
-
 void write_amounts(JsonWriter& json, const std::vector<NamedAmount>& amounts) {
   json.begin_object();
   for (const NamedAmount& each : amounts) {
-    json.member(each.name, amount_of(each.name, each.amount));
+    json.member(each.name, amount_number(each.name, each.amount));
   }
   json.end_object();
 }
@@ -59,7 +55,7 @@ void write_used(JsonWriter& json, const State& state, QueueIndex index) {
   json.begin_object();
   for (std::size_t lane = 0; lane < used.lanes.size(); ++lane) {
     const std::string& name = state.fleet().lanes().name(Lane(lane));
-    if (used.lanes[lane] > 0) json.member(name, amount_of(name, used.lanes[lane]));
+    if (used.lanes[lane] > 0) json.member(name, amount_number(name, used.lanes[lane]));
   }
   if (used.gpu_milli > 0) json.member("gpu", quantity_milli_text(used.gpu_milli));
   json.end_object();
@@ -101,13 +97,6 @@ Error no_queue(const State& state, const User& reader, std::string_view name) {
     if (reader.sees(each)) known.push_back(each);
   }
   return {Code::not_found, "no queue " + quote(name), {}, did_you_mean(name, known)};
-}
-
-Result<bool> is_dry_run(const net::Request& request) {
-  TRY(only_known(request, {"dry_run"}));
-  const std::string_view word = request.query_value("dry_run").value_or("false");
-  if (word == "true" || word == "false") return word == "true";
-  return fail(Code::invalid, "dry_run is " + quote(word), "write true or false");
 }
 
 /// May this user make or change such a queue here? Says whether it would be a new one.
@@ -158,10 +147,11 @@ std::string trial_json(const State& state, const User& reader, const QueueTrial&
   }
   json.end_list().key("above").begin_list();
   for (const QueueTrial::Above& each : trial.above) {
-    const std::string used = each.used.name == "gpu" ? quantity_milli_text(each.used.amount)
-                                                     : amount_of(each.used.name, each.used.amount);
+    const std::string used = each.used.name == "gpu"
+                                 ? quantity_milli_text(each.used.amount)
+                                 : amount_number(each.used.name, each.used.amount);
     json.begin_object().member("resource", each.used.name).member("used", used);
-    json.member("limit", amount_of(each.limit.name, each.limit.amount)).end_object();
+    json.member("limit", amount_number(each.limit.name, each.limit.amount)).end_object();
   }
   json.end_list().end_object();
   return out;
@@ -206,6 +196,9 @@ void QueueRoutes::show(Call call, int status) {
 }
 
 void QueueRoutes::set(Call call) {
+  if (const auto known = only_known(call.request, {"dry_run"}); !known) {
+    return call.refuse(known.error());
+  }
   const Result<bool> dry_run = is_dry_run(call.request);
   if (!dry_run) return call.refuse(dry_run.error());
   call.dry_run = *dry_run;

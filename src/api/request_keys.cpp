@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t key_most = 128;
 constexpr std::size_t hash_digits = 16;
-constexpr std::string_view section = "requests";
+constexpr std::string_view keys_section = "requests";
 
 }  // namespace
 
@@ -69,7 +69,7 @@ const RequestKeys::Known* RequestKeys::find(const std::string& name) const {
 }
 
 void RequestKeys::write(CheckpointWriter& to) const {
-  to.begin(section);
+  to.begin(keys_section);
   BytesOut& out = to.out();
   out.number(known_.size());
   for (const auto& [at, name] : ages_) {
@@ -86,7 +86,7 @@ void RequestKeys::write(CheckpointWriter& to) const {
 
 Result<void> RequestKeys::read(CheckpointReader& from) {
   BytesIn& in = from.in();
-  if (!from.begin(section)) in.refuse("the keys of requests are missing");
+  if (!from.begin(keys_section)) in.refuse("the keys of requests are missing");
   for (std::size_t left = in.count(); left > 0 && in.ok(); --left) {
     const std::string name(in.text());
     const auto [key, fresh] = known_.try_emplace(name);

@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::int64_t version = 1;
 constexpr std::size_t tokens_most = 10'000;
-constexpr std::size_t queues_most = 100;
-constexpr std::size_t hash_digits = 64;
+constexpr std::size_t scope_most = 100;
+constexpr std::size_t sha256_digits = 64;
 /// How long it is listed after it expired, so that somebody may see why it is not good.
 constexpr Duration remembered = Duration::seconds(std::int64_t{30} * 86'400);
 
@@ -46,7 +46,7 @@ Result<Token> decode_token(Reader& r) {
   Token token;
   token.id = TRY(r.required_text("id"));
   token.hash = TRY(r.required_text("hash"));
-  if (token.hash.size() != hash_digits) return fail(r.error("hash", "is not a SHA-256"));
+  if (token.hash.size() != sha256_digits) return fail(r.error("hash", "is not a SHA-256"));
   token.role = TRY(required_role(r));
   token.queues = TRY(r.texts("queues"));
   token.user = TRY(r.required_text("user"));
@@ -85,10 +85,10 @@ Result<void> check_queue(const std::string& queue) {
 }
 
 Result<void> check(const Token& wanted) {
-  if (wanted.queues.size() > queues_most) {
+  if (wanted.queues.size() > scope_most) {
     return fail(Code::limit, std::to_string(wanted.queues.size()) +
                                  " queues are more than a token is good for, which is " +
-                                 std::to_string(queues_most));
+                                 std::to_string(scope_most));
   }
   for (const std::string& queue : wanted.queues) TRY(check_queue(queue));
   if (wanted.role == Role::admin && !wanted.queues.empty()) {

@@ -6,15 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "api/fate.h"
 #include "api/job_access.h"
 #include "api/json_text.h"
 #include "api/query.h"
 #include "format/json.h"
 #include "format/reader.h"
 #include "format/text.h"
-#include "sched/suppose.h"
 #include "sched/what_if.h"
-#include "sched/why_waits.h"
 
 namespace tutti {
 namespace {
@@ -90,14 +89,6 @@ Result<std::vector<Event>> events_of(const State& state, const Question& questio
   return events;
 }
 
-void write_nodes(JsonWriter& json, const State& state, const std::vector<NodeIndex>& nodes) {
-  json.key("nodes").begin_list();
-  for (std::size_t at = 0; at < nodes.size() && at < shown_most; ++at) {
-    json.value(state.fleet().node(nodes[at]).name);
-  }
-  json.end_list();
-}
-
 std::string json_of(const State& state, const Supposed& supposed, const PolicyFactory& factory,
                     const User& reader, std::optional<JobId> job) {
   std::string out;
@@ -116,17 +107,9 @@ std::string json_of(const State& state, const Supposed& supposed, const PolicyFa
     json.end_object();
   }
   json.end_list();
-  const auto mine =
-      std::ranges::find_if(seen, [&](const auto* each) { return job && each->job == *job; });
   if (job) {
     json.key("job").begin_object().member("id", std::to_string(job->value()));
-    json.member("starts", mine != seen.end());
-    if (mine != seen.end()) {
-      write_nodes(json, supposed.state, (*mine)->nodes);
-    } else {
-      const auto may_name = [&](const JobSpec& spec) { return may(reader, spec, Deed::see); };
-      json.member("text", why_waits(supposed.state, factory, *job, may_name));
-    }
+    write_fate(json, supposed, factory, reader, *job);
     json.end_object();
   }
   json.end_object();

@@ -19,7 +19,7 @@ constexpr std::array<Choice<Operator>, 6> node_operators{
      {"Gt", Operator::greater},
      {"Lt", Operator::less}}};
 
-constexpr std::array<Choice<TaintEffect>, 3> effects{
+constexpr std::array<Choice<TaintEffect>, 3> taint_effects{
     {{"NoSchedule", TaintEffect::no_schedule},
      {"PreferNoSchedule", TaintEffect::prefer_no_schedule},
      {"NoExecute", TaintEffect::no_execute}}};
@@ -171,7 +171,7 @@ Result<bool> read_affinities(Reader& reader, const ObjectMeta& meta, TaskShape& 
 Result<Toleration> read_toleration(Reader& reader) {
   constexpr std::array<Choice<bool>, 2> operators{{{"Equal", false}, {"Exists", true}}};
   const std::span<const Choice<bool>> choices(operators);
-  const std::span<const Choice<TaintEffect>> effect_choices(effects);
+  const std::span<const Choice<TaintEffect>> effect_choices(taint_effects);
   TRY(reader.ignore("tolerationSeconds"));
   Toleration out;
   out.key = TRY(reader.optional_text("key")).value_or("");
@@ -250,7 +250,7 @@ Result<void> read_placement(Reader& spec, const ObjectMeta& meta, TaskShape& sha
 
 Result<std::vector<Taint>> read_node_taints(Reader& spec) {
   const auto read = [](Reader& reader) -> Result<Taint> {
-    const std::span<const Choice<TaintEffect>> choices(effects);
+    const std::span<const Choice<TaintEffect>> choices(taint_effects);
     reader.ignore_rest();
     Taint out;
     out.key = TRY(reader.required_text("key"));

@@ -22,11 +22,11 @@ namespace {
 
 constexpr std::int64_t bytes_per_mib = std::int64_t{1} << 20;
 
-constexpr std::array<Choice<DeviceKind>, 5> kinds{{{"gpu", DeviceKind::gpu},
-                                                   {"npu", DeviceKind::npu},
-                                                   {"tpu", DeviceKind::tpu},
-                                                   {"fpga", DeviceKind::fpga},
-                                                   {"nic", DeviceKind::nic}}};
+constexpr std::array<Choice<DeviceKind>, 5> device_kinds{{{"gpu", DeviceKind::gpu},
+                                                          {"npu", DeviceKind::npu},
+                                                          {"tpu", DeviceKind::tpu},
+                                                          {"fpga", DeviceKind::fpga},
+                                                          {"nic", DeviceKind::nic}}};
 constexpr std::array<Choice<DeviceMode>, 4> modes{{{"whole", DeviceMode::whole},
                                                    {"mig", DeviceMode::mig},
                                                    {"mps", DeviceMode::mps},
@@ -136,7 +136,7 @@ Result<void> check_profile(Reader& reader, const Catalog* catalog, const DeviceT
 Result<DeviceType> read_type(Reader& reader, const Catalog* catalog) {
   DeviceType type = device_type_of(catalog, TRY(read_name(reader, "model")));
   if (auto vendor = TRY(reader.optional_text("vendor"))) type.vendor = *std::move(vendor);
-  const std::span<const Choice<DeviceKind>> choices(kinds);
+  const std::span<const Choice<DeviceKind>> choices(device_kinds);
   if (const auto kind = TRY(reader.optional_choice("kind", choices))) type.kind = *kind;
   const auto profile = TRY(reader.optional_text("profile"));
   const bool known = !profile || become_slice(type, catalog, *profile);

@@ -29,7 +29,7 @@ Result<std::string> digits_of(const Value& value) {
 }
 
 /// An amount in the unit of its resource: milli-cores of cpu, else base units.
-Result<std::int64_t> amount_of(std::string_view name, const Value& value) {
+Result<std::int64_t> scalar_amount_of(std::string_view name, const Value& value) {
   const std::string digits = TRY(digits_of(value));
   return bounded(name == "cpu" ? TRY(parse_quantity_milli(digits)) : TRY(parse_quantity(digits)));
 }
@@ -43,7 +43,7 @@ void set_amount(std::vector<NamedAmount>& amounts, std::string_view name, std::i
   }
 }
 
-constexpr std::array<Choice<TaintEffect>, 6> effects{
+constexpr std::array<Choice<TaintEffect>, 6> effect_words{
     {{"no_schedule", TaintEffect::no_schedule},
      {"prefer_no_schedule", TaintEffect::prefer_no_schedule},
      {"no_execute", TaintEffect::no_execute},
@@ -52,11 +52,11 @@ constexpr std::array<Choice<TaintEffect>, 6> effects{
      {"NoExecute", TaintEffect::no_execute}}};
 
 Result<TaintEffect> effect_of(std::string_view word) {
-  const auto known = std::ranges::find(effects, word, &Choice<TaintEffect>::word);
-  if (known != effects.end()) return known->value;
+  const auto known = std::ranges::find(effect_words, word, &Choice<TaintEffect>::word);
+  if (known != effect_words.end()) return known->value;
   std::vector<std::string_view> words;
-  words.reserve(effects.size());
-  for (const auto& effect : effects) words.push_back(effect.word);
+  words.reserve(effect_words.size());
+  for (const auto& effect : effect_words) words.push_back(effect.word);
   return fail(Code::invalid, fmt::format("{} is no effect of a taint", quote(word)),
               did_you_mean(word, std::span(words).first(3)));
 }
@@ -86,7 +86,7 @@ Result<TaintText> read_taint_map(Reader& reader) {
   TaintText out;
   out.key = TRY(reader.optional_text("key")).value_or("");
   out.value = TRY(reader.optional_text("value"));
-  const std::span<const Choice<TaintEffect>> choices(effects);
+  const std::span<const Choice<TaintEffect>> choices(effect_words);
   out.effect = TRY(reader.optional_choice("effect", choices));
   return out;
 }
@@ -166,7 +166,7 @@ Result<std::vector<NamedAmount>> read_amounts(Reader& reader, std::vector<NamedA
                                               Zeros zeros) {
   const auto read = [&](std::string_view name, const Value& value,
                         const std::string& path) -> Result<void> {
-    Result<std::int64_t> amount = amount_of(name, value);
+    Result<std::int64_t> amount = scalar_amount_of(name, value);
     if (!amount) return fail(at_value(std::move(amount).error(), path, value));
     set_amount(base, name, *amount);
     return {};
@@ -204,7 +204,7 @@ Result<std::vector<NamedAmount>> read_amount_map(Reader& reader, std::string_vie
   if (!members) return fail(at_value(std::move(members).error(), reader.path_of(field), *value));
   TRY(check_width(*members, reader.path_of(field)));
   for (const Value::Member& member : *members) {
-    Result<std::int64_t> amount = amount_of(member.key, member.value);
+    Result<std::int64_t> amount = scalar_amount_of(member.key, member.value);
     if (!amount) {
       const std::string path = reader.path_of(field) + "." + member.key;
       return fail(at_value(std::move(amount).error(), path, member.value));

@@ -79,7 +79,7 @@ Result<TaskAffinity> read_affinity(Reader& reader) {
   return term;
 }
 
-Result<Spread> read_spread(Reader& reader) {
+Result<Spread> read_spread_rule(Reader& reader) {
   Spread spread;
   TRY(reader.required_value("tasks"));
   spread.tasks = TRY(read_selector(reader, "tasks"));
@@ -134,7 +134,7 @@ Result<void> read_neighbours(Reader& reader, TaskShape& shape) {
     shape.affinities.push_back(std::move(term));
   }
   if (TRY(reader.optional_value("spread")) != nullptr) {
-    shape.spreads = TRY(reader.list("spread", read_spread));
+    shape.spreads = TRY(reader.list("spread", read_spread_rule));
   }
   return {};
 }

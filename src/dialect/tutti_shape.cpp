@@ -14,9 +14,9 @@
 namespace tutti {
 namespace {
 
-constexpr std::int64_t bytes_per_mib = std::int64_t{1} << 20;
+constexpr std::int64_t mib = std::int64_t{1} << 20;
 /// A share of memory alone still takes a thousandth of the card, so that nobody gets all of it.
-constexpr std::uint16_t least_share = 1;
+constexpr std::uint16_t smallest_share = 1;
 
 /// Whole percent or decimals of them, as per mille: "30%" is 300.
 Result<std::int64_t> percent_of(std::string_view text) {
@@ -50,8 +50,8 @@ Result<std::uint16_t> share_of(const Value& value) {
 
 Result<void> read_share(Reader& reader, DeviceRequest& request) {
   if (const auto bytes = TRY(reader.optional_quantity("memory")); bytes && *bytes > 0) {
-    request.memory_mib = *bytes / bytes_per_mib + (*bytes % bytes_per_mib == 0 ? 0 : 1);
-    request.compute_permille = least_share;
+    request.memory_mib = *bytes / mib + (*bytes % mib == 0 ? 0 : 1);
+    request.compute_permille = smallest_share;
     if (request.memory_mib > limits::device_mib) {
       return fail(reader.error("memory",
                                fmt::format("{} MiB is more than a card has", request.memory_mib)));

@@ -78,7 +78,7 @@ struct QueueEntry {
   std::vector<QueueEntry> children;
 };
 
-Result<std::uint32_t> read_weight(Reader& reader) {
+Result<std::uint32_t> read_queue_weight(Reader& reader) {
   return static_cast<std::uint32_t>(
       TRY(reader.optional_integer("weight", 1, 1'000'000)).value_or(1));
 }
@@ -103,7 +103,7 @@ Result<QueueEntry> read_queue(Reader& reader) {
     return fail(reader.error("name", fmt::format("{} has an empty part", quote(name))));
   }
   queue.parent = TRY(reader.optional_text("parent")).value_or("");
-  queue.spec.weight = TRY(read_weight(reader));
+  queue.spec.weight = TRY(read_queue_weight(reader));
   queue.spec.limit = TRY(read_quota(reader, "limit"));
   queue.spec.guarantee = TRY(read_quota(reader, "guarantee"));
   // One level of the text is one of the tree, and the parser bounds the depth of the text.
@@ -314,7 +314,7 @@ Result<QueueSpec> parse_queue(const Value& document, std::string path) {
   }
   return decode(document, "queue", [&](Reader& reader) -> Result<QueueSpec> {
     QueueSpec queue{.name = path, .limit = {}, .guarantee = {}};
-    queue.weight = TRY(read_weight(reader));
+    queue.weight = TRY(read_queue_weight(reader));
     queue.limit = TRY(read_quota(reader, "limit"));
     queue.guarantee = TRY(read_quota(reader, "guarantee"));
     return queue;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sched/within_limits.h"
+
 namespace tutti {
 
 Result<std::optional<Instant>> Turns::take(std::vector<Letter> letters) {
@@ -36,11 +38,18 @@ Result<void> Turns::decide(Instant now) {
   return {};
 }
 
-/// All of a letter or nothing: what State refuses is not even journaled.
+Result<void> Turns::admit(const State& state, const Event& event, std::span<const Event> before) {
+  TRY(state.admissible(event, before));
+  const auto* const submitted = std::get_if<JobSubmitted>(&event);
+  if (submitted == nullptr) return {};
+  return within_limits(state, *submitted->spec);
+}
+
+/// All of a letter or nothing: what is refused is not even journaled.
 bool Turns::turned_away(Letter& letter) {
   const State& state = ports_.engine->state();
   for (std::size_t at = 0; at < letter.events.size(); ++at) {
-    auto admitted = state.admissible(letter.events[at], std::span(letter.events).first(at));
+    auto admitted = admit(state, letter.events[at], std::span(letter.events).first(at));
     if (admitted) continue;
     Answers answers(letter.events.size(), fail(Code::conflict, std::string(refused_with_another)));
     answers[at] = fail(std::move(admitted).error());
@@ -57,7 +66,7 @@ bool Turns::turned_away(Letter& letter) {
 void Turns::take_out_refused(Letter& letter) {
   std::vector<Event> admitted;
   for (std::size_t at = 0; at < letter.events.size(); ++at) {
-    auto good = ports_.engine->state().admissible(letter.events[at]);
+    auto good = admit(ports_.engine->state(), letter.events[at], {});
     if (good) {
       admitted.push_back(std::move(letter.events[at]));
     } else {

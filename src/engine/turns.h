@@ -53,6 +53,10 @@ class Turns {
 
   explicit Turns(Ports ports) : ports_(std::move(ports)) {}
 
+  /// May a client send this? `before`: what comes first in the same letter. It is stricter than
+  /// State: what could only wait for ever is accepted from a journal, but not taken in.
+  static Result<void> admit(const State& state, const Event& event, std::span<const Event> before);
+
   /// The first half of a turn. The instant to decide at; none where nothing happened. (A process
   /// that died may not have decided what it had taken: who goes on for it sends something first,
   /// such as how its nodes are.) An error: the journal failed, nobody was answered, and no more can

@@ -56,9 +56,9 @@ class PlaceCursor {
   Place place_;
 };
 
-class Loader {
+class JsonLoader {
  public:
-  Loader(std::string_view text, Place start)
+  JsonLoader(std::string_view text, Place start)
       : text_(text),
         start_(start),
         padded_(text),
@@ -244,10 +244,10 @@ Result<Value> parse_json(std::string_view text, Place start) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // A byte order mark.
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   const bool nested = first != text.npos && (text[first] == '{' || text[first] == '[');
-  if (nested) return Loader(text, start).load();
+  if (nested) return JsonLoader(text, start).load();
   // The streaming parser reads no bare scalar: it becomes the only item of a list.
   const std::string wrapped = fmt::format("[{}]", text);
-  Value list = TRY(Loader(wrapped, {start.line, start.column - 1}).load());
+  Value list = TRY(JsonLoader(wrapped, {start.line, start.column - 1}).load());
   if (list.items().size() == 1) return list.items().front().copy();
   const Place end = start.after(text);
   if (list.items().empty()) return refuse(Code::invalid, "the document is empty", end);

@@ -12,7 +12,7 @@
 namespace tutti {
 namespace {
 
-constexpr std::size_t step = 2;
+constexpr std::size_t indent_step = 2;
 
 /// The two-character escape of `c`, or 0.
 char short_escape(char c) {
@@ -181,7 +181,7 @@ void JsonWriter::separate() {
 void JsonWriter::new_line() {
   if (style_ == JsonStyle::compact) return;
   *out_ += '\n';
-  out_->append(open_.size() * step, ' ');
+  out_->append(open_.size() * indent_step, ' ');
 }
 
 std::string to_json(const Value& value, JsonStyle style) {

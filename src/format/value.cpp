@@ -17,10 +17,10 @@ namespace {
 /// What kind of number a text is, by its letters alone.
 enum class Spelling { none, whole, fractional };
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool decimal(char c) { return c >= '0' && c <= '9'; }
 
 std::size_t skip_digits(std::string_view text, std::size_t at) {
-  while (at < text.size() && is_digit(text[at])) ++at;
+  while (at < text.size() && decimal(text[at])) ++at;
   return at;
 }
 

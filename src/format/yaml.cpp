@@ -21,7 +21,7 @@ Place place_of(const yaml_mark_t& mark) {
   return {static_cast<std::uint32_t>(mark.line + 1), static_cast<std::uint32_t>(mark.column + 1)};
 }
 
-std::unexpected<Error> refuse(Code code, std::string what, Place place, std::string hint = {}) {
+std::unexpected<Error> refuse_at(Code code, std::string what, Place place, std::string hint = {}) {
   return fail(Error{code, std::move(what), place.text(), std::move(hint)});
 }
 
@@ -46,13 +46,13 @@ Result<void> check_characters(std::string_view text) {
     const Place place = Place{1, 1}.after(text.substr(0, at));
     if (point.length == 0) {
       const auto byte = static_cast<unsigned char>(text[at]);
-      return refuse(Code::invalid, fmt::format("byte 0x{:02x} is not valid UTF-8", byte), place,
-                    "save the file as UTF-8");
+      return refuse_at(Code::invalid, fmt::format("byte 0x{:02x} is not valid UTF-8", byte), place,
+                       "save the file as UTF-8");
     }
-    return refuse(Code::invalid,
-                  fmt::format("character U+{:04X} is not allowed in YAML",
-                              static_cast<unsigned>(point.value)),
-                  place);
+    return refuse_at(Code::invalid,
+                     fmt::format("character U+{:04X} is not allowed in YAML",
+                                 static_cast<unsigned>(point.value)),
+                     place);
   }
   return {};
 }
@@ -112,20 +112,20 @@ void measure(const Value& value, unsigned depth, Anchor& anchor) {
 
 /// One libyaml parser and its current event. Recursion follows the nesting, so it is bounded by
 /// limits::input_depth.
-class Loader {
+class YamlLoader {
  public:
-  explicit Loader(std::string_view text) {
+  explicit YamlLoader(std::string_view text) {
     CHECK(yaml_parser_initialize(&parser_) == 1);
     yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()),
                                  text.size());
   }
-  ~Loader() {
+  ~YamlLoader() {
     yaml_event_delete(&event_);
     yaml_parser_delete(&parser_);
   }
-  Loader(const Loader&) = delete;
-  Loader& operator=(const Loader&) = delete;
+  YamlLoader(const YamlLoader&) = delete;
+  YamlLoader& operator=(const YamlLoader&) = delete;
 
   Result<std::vector<Value>> documents() {
     std::vector<Value> out;
@@ -152,14 +152,15 @@ class Loader {
     std::string what(parser_.problem == nullptr ? "not YAML" : parser_.problem);
     if (parser_.context != nullptr) what += fmt::format(" ({})", parser_.context);
     std::string hint = hint_for(what);
-    return refuse(Code::invalid, std::move(what), place_of(parser_.problem_mark), std::move(hint));
+    return refuse_at(Code::invalid, std::move(what), place_of(parser_.problem_mark),
+                     std::move(hint));
   }
 
   /// The value that starts at the current event; afterwards its last event is the current one.
   Result<Value> node(unsigned depth) {
     if (depth > limits::input_depth) {
-      return refuse(Code::limit, fmt::format("nested deeper than {} levels", limits::input_depth),
-                    place());
+      return refuse_at(Code::limit,
+                       fmt::format("nested deeper than {} levels", limits::input_depth), place());
     }
     TRY(count(1));
     switch (event_.type) {
@@ -180,22 +181,23 @@ class Loader {
   Result<void> count(std::uint64_t nodes) {
     nodes_ += nodes;
     if (nodes_ <= limits::yaml_nodes) return {};
-    return refuse(Code::limit, fmt::format("more than {} values", limits::yaml_nodes), place(),
-                  "split the file");
+    return refuse_at(Code::limit, fmt::format("more than {} values", limits::yaml_nodes), place(),
+                     "split the file");
   }
 
   Result<void> spend(std::uint64_t bytes, Place at) {
     copied_ += bytes;
     if (copied_ <= yaml_alias_bytes) return {};
-    return refuse(Code::limit,
-                  fmt::format("anchors and aliases expand to more than {} bytes", yaml_alias_bytes),
-                  at, "write the values out, or use fewer aliases");
+    return refuse_at(
+        Code::limit,
+        fmt::format("anchors and aliases expand to more than {} bytes", yaml_alias_bytes), at,
+        "write the values out, or use fewer aliases");
   }
 
   Result<void> check_tag(const yaml_char_t* tag) const {
     if (tag == nullptr) return {};
-    return refuse(Code::unsupported, fmt::format("tag {} is not supported", quote(view_of(tag))),
-                  place(), "leave out the tag; put text in quotes");
+    return refuse_at(Code::unsupported, fmt::format("tag {} is not supported", quote(view_of(tag))),
+                     place(), "leave out the tag; put text in quotes");
   }
 
   Result<void> remember(std::string name, const Value& value) {
@@ -213,7 +215,7 @@ class Loader {
     const std::string_view text(reinterpret_cast<const char*>(event_.data.scalar.value),
                                 event_.data.scalar.length);
     if (text.find('\0') != std::string_view::npos) {
-      return refuse(Code::invalid, "text with a NUL character", place());
+      return refuse_at(Code::invalid, "text with a NUL character", place());
     }
     const bool plain = event_.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
     Value out = plain ? resolve_plain(text, place()) : Value::text(std::string(text), place());
@@ -225,13 +227,13 @@ class Loader {
     const std::string_view name = view_of(event_.data.alias.anchor);
     const auto found = anchors_.find(name);
     if (found == anchors_.end()) {
-      return refuse(Code::invalid, fmt::format("alias {} has no anchor before it", quote(name)),
-                    place());
+      return refuse_at(Code::invalid, fmt::format("alias {} has no anchor before it", quote(name)),
+                       place());
     }
     const Anchor& anchor = found->second;
     if (depth - 1 + anchor.depth > limits::input_depth) {
-      return refuse(Code::limit, fmt::format("nested deeper than {} levels", limits::input_depth),
-                    place());
+      return refuse_at(Code::limit,
+                       fmt::format("nested deeper than {} levels", limits::input_depth), place());
     }
     TRY(count(anchor.nodes - 1));
     TRY(spend(anchor.bytes, place()));
@@ -273,18 +275,18 @@ class Loader {
 
   Result<std::string> key() {
     if (event_.type != YAML_SCALAR_EVENT) {
-      return refuse(Code::unsupported, "a key that is not plain or quoted text", place(),
-                    "write the key as a word");
+      return refuse_at(Code::unsupported, "a key that is not plain or quoted text", place(),
+                       "write the key as a word");
     }
     const bool plain = event_.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
     std::string text(reinterpret_cast<const char*>(event_.data.scalar.value),
                      event_.data.scalar.length);
     if (plain && text.empty()) {
-      return refuse(Code::invalid, "a key is missing before \":\"", place());
+      return refuse_at(Code::invalid, "a key is missing before \":\"", place());
     }
     if (plain && text == "<<") {
-      return refuse(Code::unsupported, "merge keys (\"<<\") are not supported", place(),
-                    "write the fields out");
+      return refuse_at(Code::unsupported, "merge keys (\"<<\") are not supported", place(),
+                       "write the fields out");
     }
     TRY(scalar());  // Its checks, and its anchor.
     return text;
@@ -302,7 +304,7 @@ class Loader {
 Result<std::vector<Value>> parse_yaml(std::string_view text) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // A byte order mark.
   TRY(check_characters(text));
-  return Loader(text).documents();
+  return YamlLoader(text).documents();
 }
 
 }  // namespace tutti

@@ -13,7 +13,7 @@ namespace {
 
 using Test = AttributeExpression::Test;
 using Operand = AttributeExpression::Operand;
-using Node = AttributeExpression::Node;
+using Term = AttributeExpression::Node;
 
 constexpr std::int64_t bytes_per_mib = std::int64_t{1} << 20;
 constexpr std::int64_t milli = 1000;
@@ -73,7 +73,7 @@ bool in_order(Test test, std::int64_t have, std::int64_t want) {
   }
 }
 
-bool holds(const Node& node, const DeviceType& type) {
+bool holds(const Term& node, const DeviceType& type) {
   const Found found = look_up(type, node.name);
   if (!found.known) return false;
   const auto is = [&](const Operand& operand) { return equal(found, operand); };
@@ -192,7 +192,7 @@ class AttributeParser {
     return word;
   }
 
-  std::uint32_t emit(Node node) {
+  std::uint32_t emit(Term node) {
     out_.nodes_.push_back(std::move(node));
     return static_cast<std::uint32_t>(out_.nodes_.size() - 1);
   }
@@ -265,7 +265,7 @@ class AttributeParser {
   }
 
   std::string print(std::uint32_t index, bool inner) const {
-    const Node& node = out_.nodes_[index];
+    const Term& node = out_.nodes_[index];
     if (node.test == Test::negate) return "!" + print(node.children.front(), true);
     if (node.test == Test::all || node.test == Test::any) {
       std::string joined;
@@ -304,7 +304,7 @@ bool AttributeExpression::matches(const DeviceType& type) const {
   if (nodes_.empty()) return true;
   std::vector<char> value(nodes_.size());
   for (std::size_t at = 0; at < nodes_.size(); ++at) {
-    const Node& node = nodes_[at];
+    const Term& node = nodes_[at];
     const auto child = [&](std::uint32_t index) { return value[index] != 0; };
     switch (node.test) {
       case Test::all:

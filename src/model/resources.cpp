@@ -8,11 +8,14 @@
 
 namespace tutti {
 
+std::string amount_number(std::string_view resource, std::int64_t amount) {
+  if (resource == "cpu") return quantity_milli_text(amount);
+  if (resource == "memory" || resource == "storage") return quantity_text(amount);
+  return std::to_string(amount);
+}
+
 std::string amount_text(std::string_view resource, std::int64_t amount) {
-  std::string number = std::to_string(amount);
-  if (resource == "cpu") number = quantity_milli_text(amount);
-  if (resource == "memory" || resource == "storage") number = quantity_text(amount);
-  return number + " " + std::string(resource);
+  return amount_number(resource, amount) + " " + std::string(resource);
 }
 
 LaneTable::LaneTable() : names_{"cpu", "memory", "storage", "pods"} {}

@@ -28,6 +28,8 @@ inline constexpr Lane pods{3};     ///< tasks that a node accepts at once
 
 /// An amount of the resource of that name as people write it: "1500m cpu", "256Gi memory", "2 hca".
 std::string amount_text(std::string_view resource, std::int64_t amount);
+/// The same without its name: "1500m", "256Gi", "2".
+std::string amount_number(std::string_view resource, std::int64_t amount);
 
 /// The lanes of one fleet. Lanes are only added; an index stays valid for ever.
 class LaneTable {

@@ -8,7 +8,7 @@
 namespace tutti::net {
 namespace {
 
-constexpr int reads_at_once = 16;
+constexpr int frames_at_once = 16;
 /// How long the rest is written after the Duplex is gone, and what comes is thrown away.
 constexpr Duration linger_time = Duration::seconds(5);
 
@@ -109,7 +109,7 @@ void DuplexLink::on_ready() {
 void DuplexLink::read_some() {
   read_waits_writable_ = false;
   std::array<char, 16 << 10U> buffer;
-  for (int turn = 0; turn < reads_at_once; ++turn) {
+  for (int turn = 0; turn < frames_at_once; ++turn) {
     if (closed_ || ended_ || (!orphan_ && (held_ || !started_))) return;
     const Progress progress = transport_->read(buffer);
     switch (progress.state) {

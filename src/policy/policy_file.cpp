@@ -18,13 +18,13 @@ namespace tutti {
 namespace {
 
 constexpr std::int64_t argument_max = 1'000'000'000;
-constexpr std::int64_t weight_max = 1'000'000;  // check_recipe knows the real bound.
+constexpr std::int64_t weight_read_max = 1'000'000;  // check_recipe knows the real bound.
 
 Result<ScoreRecipe> read_score(Reader& reader) {
   ScoreRecipe score;
   score.name = TRY(reader.required_text("name"));
-  score.weight =
-      static_cast<std::uint32_t>(TRY(reader.optional_integer("weight", 0, weight_max)).value_or(1));
+  score.weight = static_cast<std::uint32_t>(
+      TRY(reader.optional_integer("weight", 0, weight_read_max)).value_or(1));
   const auto read = [&score](Reader& arguments) -> Result<bool> {
     for (const Value::Member& member : TRY(arguments.value().as_map())) {
       const std::int64_t value =

@@ -16,9 +16,9 @@ struct Unit {
   std::span<const GangShape::Role> roles;
 };
 
-class Search {
+class DomainSearch {
  public:
-  Search(const State& state, Workspace& workspace, GangIndex gang)
+  DomainSearch(const State& state, Workspace& workspace, GangIndex gang)
       : state_(state),
         workspace_(workspace),
         gang_(gang),
@@ -81,7 +81,7 @@ DomainMiss domain_miss(const State& state, Workspace& workspace, GangIndex index
     units.push_back(
         {group.closeness, std::span(shape.roles).subspan(group.first_role, group.roles)});
   }
-  Search search(state, workspace, index);
+  DomainSearch search(state, workspace, index);
   for (const Unit& unit : units) {
     if (!must_be_together(unit)) continue;
     DomainMiss miss = search.look(unit);

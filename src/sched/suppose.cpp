@@ -7,9 +7,11 @@
 namespace tutti {
 namespace {
 
-/// Has nothing of it a place?
+/// Has nothing of it a place? What the events submit has none.
 bool waits(const State& state, JobId id) {
-  const Job& job = state.jobs()[state.find(id)];
+  const JobIndex index = state.find(id);
+  if (!index.valid()) return true;
+  const Job& job = state.jobs()[index];
   for (std::uint32_t at = 0; at < job.gangs; ++at) {
     if (state.gangs()[GangIndex(job.first_gang.value() + at)].holding > 0) return false;
   }

@@ -17,7 +17,7 @@ struct Supposed {
     std::vector<NodeIndex> nodes;  ///< One for each task that gets a place, in their order.
   };
   State state;                ///< What it would be then.
-  std::vector<Start> starts;  ///< Of jobs of which nothing has a place now, in their order.
+  std::vector<Start> starts;  ///< Of jobs of which nothing has a place now, or that are new.
 };
 
 /// REQUIRES: State admits the events, one after the other.

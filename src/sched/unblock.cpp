@@ -17,9 +17,9 @@ namespace {
 /// about 10 ms on 10 000 nodes, and people wait for the answer.
 constexpr unsigned trials_max = 200;
 
-class Search {
+class ChangeSearch {
  public:
-  Search(const State& state, const PolicyFactory& factory, GangIndex gang)
+  ChangeSearch(const State& state, const PolicyFactory& factory, GangIndex gang)
       : state_(state),
         factory_(factory),
         index_(gang),
@@ -320,7 +320,7 @@ class Search {
 }  // namespace
 
 Unblocking unblock(const State& state, const PolicyFactory& factory, GangIndex gang) {
-  return Search(state, factory, gang).run();
+  return ChangeSearch(state, factory, gang).run();
 }
 
 }  // namespace tutti

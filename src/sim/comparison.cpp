@@ -20,7 +20,7 @@ namespace {
 /// More do not help on any machine; each takes memory for a whole run.
 constexpr std::size_t threads_max = 1024;
 
-using Outcome = std::variant<FillResult, ReplayResult, SnapshotResult>;
+using RunOutcome = std::variant<FillResult, ReplayResult, SnapshotResult>;
 
 struct OneRun {
   const Workload* workload = nullptr;
@@ -28,11 +28,11 @@ struct OneRun {
   std::uint64_t seed = 0;
   bool first = false;  ///< Of the seeds.
   bool map = false;
-  Result<Outcome> result;
+  Result<RunOutcome> result;
 };
 
-Result<Outcome> outcome_of(const FleetFile& fleet, const Comparison& comparison,
-                           const OneRun& run) {
+Result<RunOutcome> outcome_of(const FleetFile& fleet, const Comparison& comparison,
+                              const OneRun& run) {
   switch (comparison.arrivals) {
     case Arrivals::fill:
       return TRY(
@@ -204,7 +204,7 @@ std::vector<OneRun> runs_of(const Comparison& comparison) {
   const auto add = [&](const Workload& workload, const PolicyRecipe& policy, std::size_t seeds) {
     for (std::size_t at = 0; at < seeds; ++at) {
       const std::uint64_t seed = comparison.seeds.empty() ? 0 : comparison.seeds[at];
-      runs.push_back({&workload, &policy, seed, at == 0, comparison.maps && at == 0, Outcome{}});
+      runs.push_back({&workload, &policy, seed, at == 0, comparison.maps && at == 0, RunOutcome{}});
     }
   };
   if (comparison.arrivals == Arrivals::snapshot) {

@@ -66,6 +66,9 @@ struct RunSummary {
   std::uint64_t decisions = 0;   ///< Of all seeds together.
   double seconds = 0;            ///< Wall time, of all seeds together.
   std::uint64_t state_hash = 0;  ///< Over the seeds in order.
+  double decisions_per_second() const {
+    return seconds > 0 ? static_cast<double>(decisions) / seconds : 0.0;
+  }
 };
 
 /// Called after each run, from one thread at a time.

@@ -80,10 +80,6 @@ void write_waiting(JsonWriter& json, const std::vector<Waiting>& waiting) {
   json.end_list();
 }
 
-double rate(const RunSummary& run) {
-  return run.seconds > 0 ? static_cast<double>(run.decisions) / run.seconds : 0.0;
-}
-
 }  // namespace
 
 std::string to_json(const std::vector<RunSummary>& runs, const Findings& findings) {
@@ -102,7 +98,8 @@ std::string to_json(const std::vector<RunSummary>& runs, const Findings& finding
     } else {
       write_fill(json, run);
     }
-    json.member("decisions", run.decisions).member("decisions_per_second", rate(run));
+    json.member("decisions", run.decisions)
+        .member("decisions_per_second", run.decisions_per_second());
     json.member("seconds", run.seconds);
     json.member("state_hash", fmt::format("{:016x}", run.state_hash)).end_object();
   }

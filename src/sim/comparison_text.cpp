@@ -12,10 +12,6 @@
 namespace tutti {
 namespace {
 
-double rate(const RunSummary& run) {
-  return run.seconds > 0 ? static_cast<double>(run.decisions) / run.seconds : 0.0;
-}
-
 std::string at_mark(const std::map<unsigned, Figure>& figures, unsigned mark) {
   const auto found = figures.find(mark);
   if (found == figures.end()) return "-";
@@ -62,7 +58,7 @@ std::string fill_table(const std::vector<RunSummary>& runs, std::string_view dev
       row.push_back(tasks > 0 ? fmt::format("{:.1f}", tasks) : "0");
     }
     if (sizes.empty()) row.emplace_back("0");
-    row.push_back(fmt::format("{:.0f}", rate(run)));
+    row.push_back(fmt::format("{:.0f}", run.decisions_per_second()));
     table.add(row);
   }
   return table.text();

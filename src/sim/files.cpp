@@ -85,7 +85,7 @@ std::string_view first_line(std::string_view text) {
 }
 
 /// Without a byte order mark, blanks and comments.
-std::string_view trimmed(std::string_view text) {
+std::string_view without_preamble(std::string_view text) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   for (;;) {
     text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
@@ -293,7 +293,7 @@ struct Opened {
 Result<Opened> open_known(const std::string& path) {
   Opened opened{.path = path, .file = TRY(open_file(path, true)), .head = {}};
   TRY(read_up_to(opened.file, path, head_size, opened.head));
-  if (trimmed(opened.head).empty() && opened.head.size() < head_size) {
+  if (without_preamble(opened.head).empty() && opened.head.size() < head_size) {
     return fail({.code = Code::invalid, .what = "the file is empty", .where = path, .hint = {}});
   }
   opened.format = format_of(opened.head);
@@ -318,7 +318,7 @@ std::unexpected<Error> wrong_format(const Opened& opened, std::string_view wante
       break;
     default:
       error.what = "this is no " + std::string(wanted) +
-                   " that can be read: " + quote(first_line(trimmed(opened.head)));
+                   " that can be read: " + quote(first_line(without_preamble(opened.head)));
       error.where += ":1:1";
       error.hint = "known: Tutti's YAML, openb CSV, and kubectl get nodes,pods -A -o json";
   }
@@ -400,7 +400,7 @@ bool same_file(const std::string& a, const std::string& b) {
 }
 
 FileFormat format_of(std::string_view head) {
-  const std::string_view text = trimmed(head);
+  const std::string_view text = without_preamble(head);
   if (text.empty()) return FileFormat::tutti;
   const std::string_view line = first_line(text);
   if (line.starts_with("sn,")) return FileFormat::openb_nodes;

@@ -12,7 +12,7 @@
 namespace tutti {
 namespace {
 
-enum Stream : std::uint64_t { job_order = 2, tuning = 3 };  // 1 is the order of the nodes.
+enum FillStream : std::uint64_t { job_order = 2, tuning = 3 };  // 1 is the order of the nodes.
 
 /// Of the target mix: as published, its rarest 5 % do not count.
 constexpr std::int64_t cover_percent = 95;

@@ -15,7 +15,7 @@
 namespace tutti {
 namespace {
 
-enum Stream : std::uint64_t { kinds = 1, shapes = 2, times = 3 };
+enum Draws : std::uint64_t { kind_draws = 1, shape_draws = 2, time_draws = 3 };
 
 constexpr std::int64_t length_max_us = std::int64_t{1} << 52;  // 140 years.
 constexpr unsigned fraction_bits = 16;
@@ -229,7 +229,7 @@ Result<std::string> generate_fleet(const FleetPlan& plan) {
   TRY(check_count("nodes", plan.nodes, nodes_per_file));
   const std::uint32_t all = TRY(weight_of(plan.kinds, "nodes"));
   std::vector<std::uint32_t> counts(plan.kinds.size());
-  Prng prng(plan.seed, kinds);
+  Prng prng(plan.seed, kind_draws);
   for (std::uint32_t node = 0; node < plan.nodes; ++node) {
     ++counts[static_cast<std::size_t>(&pick(plan.kinds, all, prng) - plan.kinds.data())];
   }
@@ -255,8 +255,8 @@ Result<std::string> generate_workload(const WorkloadPlan& plan) {
   TRY(check_tasks(plan.tasks));
   const std::uint32_t all_tasks = TRY(weight_of(plan.tasks, "--tasks"));
   const std::size_t width = std::to_string(plan.jobs - 1).size();
-  Prng shape(plan.seed, shapes);
-  Prng time(plan.seed, times);
+  Prng shape(plan.seed, shape_draws);
+  Prng time(plan.seed, time_draws);
   Duration at;
   std::string out = "tutti: 1\njobs:\n";
   for (std::uint32_t job = 0; job < plan.jobs; ++job) {

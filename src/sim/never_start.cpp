@@ -144,14 +144,14 @@ class EmptyFleet {
   std::uint64_t next_ = 1;
 };
 
-struct Alike {
+struct AlikeJobs {
   std::shared_ptr<const JobSpec> first;
   std::vector<std::size_t> rows;
 };
 
-Result<std::vector<Alike>> kinds_of(const Workload& workload, EmptyFleet& fleet) {
+Result<std::vector<AlikeJobs>> kinds_of(const Workload& workload, EmptyFleet& fleet) {
   std::map<Likeness, std::size_t> known;
-  std::vector<Alike> kinds;
+  std::vector<AlikeJobs> kinds;
   for (std::size_t row = 0; row < workload.jobs.size(); ++row) {
     const auto& spec = workload.jobs[row].spec;
     const auto [at, fresh] = known.try_emplace(TRY(fleet.kind_of(spec)), kinds.size());
@@ -204,7 +204,7 @@ Result<NeverStarts> never_start(const FleetFile& fleet, const Workload& workload
   std::optional<EmptyFleet> given;
   const bool spaces = many_spaces(workload);
   std::size_t explained = 0;
-  for (const Alike& kind : TRY(kinds_of(workload, best))) {
+  for (const AlikeJobs& kind : TRY(kinds_of(workload, best))) {
     if (TRY(best.may_place(in_company(kind.first)))) continue;
     NeverStarts::Kind never{.job = full_name(*kind.first, spaces), .jobs = kind.rows.size()};
     if (explained < explained_max && !given) TRY(given.emplace().build(fleet, workload));

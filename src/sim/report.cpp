@@ -12,7 +12,7 @@
 namespace tutti {
 namespace {
 
-constexpr std::string_view place = "/*DATA*/";
+constexpr std::string_view data_mark = "/*DATA*/";
 
 double rounded(double value) { return std::round(value * 1000) / 1000; }
 
@@ -177,12 +177,12 @@ std::string to_json(const Report& report) {
 }
 
 std::string to_html(const Report& report, std::string_view page) {
-  const std::size_t at = page.find(place);
+  const std::size_t at = page.find(data_mark);
   CHECK(at != page.npos, page.size());
   const std::string json = to_json(report);
   std::string out;
   out.reserve(page.size() + json.size());
-  out.append(page.substr(0, at)).append(json).append(page.substr(at + place.size()));
+  out.append(page.substr(0, at)).append(json).append(page.substr(at + data_mark.size()));
   return out;
 }
 

@@ -18,7 +18,7 @@ std::string nearest(std::string_view name, const Map& known) {
   return did_you_mean(name, names);
 }
 
-std::optional<std::int64_t> whole_number(std::string_view text) {
+std::optional<std::int64_t> number_in(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
@@ -38,7 +38,7 @@ bool plain_name(std::string_view name) {
 
 Result<std::int64_t> count_of(const ScenarioWord& word, std::int64_t least) {
   constexpr std::int64_t most = 1'000'000'000;
-  const auto value = whole_number(word.text);
+  const auto value = number_in(word.text);
   if (value && *value >= least && *value <= most) return *value;
   return fail(
       wrong_at(word, fmt::format("{} is no number from {} to {}", quote(word.text), least, most)));
@@ -99,7 +99,7 @@ Result<std::vector<TaskId>> ScenarioNames::tasks_within(JobId job, std::string_v
         word, fmt::format("{} has {} tasks, counted from 0; there is no {}", of, count, number)));
   };
   std::vector<TaskId> out;
-  if (const auto number = whole_number(part)) {
+  if (const auto number = number_in(part)) {
     if (*number < 0 || static_cast<std::size_t>(*number) >= tasks.size()) {
       return none(*number, tasks.size(), word.text.substr(0, word.text.size() - part.size() - 1));
     }
@@ -119,7 +119,7 @@ Result<std::vector<TaskId>> ScenarioNames::tasks_within(JobId job, std::string_v
                               : "JOB, JOB/3, JOB/ROLE or JOB/ROLE/0"));
   }
   if (slash == std::string_view::npos) return out;
-  const auto number = whole_number(part.substr(slash + 1));
+  const auto number = number_in(part.substr(slash + 1));
   if (number && *number >= 0 && static_cast<std::size_t>(*number) < out.size()) {
     return std::vector<TaskId>{out[static_cast<std::size_t>(*number)]};
   }
@@ -134,7 +134,7 @@ Result<std::pair<std::string, std::uint16_t>> ScenarioNames::device_of(
   }
   const auto node = TRY(nodes_of({word.text.substr(0, slash), word.place}));
   const std::size_t devices = nodes.find(node.front())->second.devices.size();
-  const auto number = whole_number(word.text.substr(slash + 1));
+  const auto number = number_in(word.text.substr(slash + 1));
   if (node.size() == 1 && number && *number >= 0 && static_cast<std::size_t>(*number) < devices) {
     return std::pair(node.front(), static_cast<std::uint16_t>(*number));
   }

@@ -15,9 +15,9 @@ namespace tutti {
 namespace {
 
 /// Pods that were placed run on; nothing is reported.
-class EndlessBackend final : public Backend {
+class CountingBackend final : public Backend {
  public:
-  explicit EndlessBackend(std::uint64_t& placed) : placed_(placed) {}
+  explicit CountingBackend(std::uint64_t& placed) : placed_(placed) {}
   void execute(const Action&, const State&) override { ++placed_; }
   std::vector<Observed> observe() override { return {}; }
 
@@ -330,7 +330,7 @@ class Anew {
   const Snapshot& snapshot_;
   NullJournal journal_;
   std::uint64_t placed_ = 0;
-  EndlessBackend backend_;
+  CountingBackend backend_;
   Engine engine_;
   std::vector<Part> parts_;
 };

@@ -13,9 +13,9 @@
 namespace tutti {
 namespace {
 
-constexpr std::size_t shown_max = 5;
-constexpr std::size_t explained_max = 50;
-constexpr std::size_t started_shown_max = 10;
+constexpr std::size_t shown_kinds_max = 5;
+constexpr std::size_t explained_kinds_max = 50;
+constexpr std::size_t started_shown_kinds_max = 10;
 
 /// The first gang of the job that still wants places; none when the job has them all.
 GangIndex waiting_gang(const State& state, std::size_t row) {
@@ -67,12 +67,12 @@ struct End {
   bool in_full = true;  ///< The first few with what would help.
 };
 
-struct Alike {
+struct AlikePods {
   std::vector<std::size_t> started;
   std::vector<std::size_t> waiting;
 };
 
-using Kinds = std::vector<std::pair<bool, Alike>>;  ///< Whether they run in the dump.
+using Kinds = std::vector<std::pair<bool, AlikePods>>;  ///< Whether they run in the dump.
 
 bool runs_in(const Snapshot* snapshot, std::size_t row) {
   return snapshot != nullptr &&
@@ -88,8 +88,8 @@ Kinds kinds_of(const End& end) {
     if (!job.valid()) continue;
     const bool ran = runs_in(end.snapshot, row);
     const auto [at, fresh] = known.try_emplace(std::pair(ran, likeness(state, job)), kinds.size());
-    if (fresh) kinds.emplace_back(ran, Alike());
-    Alike& alike = kinds[at->second].second;
+    if (fresh) kinds.emplace_back(ran, AlikePods());
+    AlikePods& alike = kinds[at->second].second;
     (waiting_gang(state, row).valid() ? alike.waiting : alike.started).push_back(row);
   }
   return kinds;
@@ -110,8 +110,8 @@ Waiting waiting_of(const End& end) {
     kind.ran = ran;
     if (alike.waiting.empty()) continue;
     kind.never = end.never.by_job[row];
-    if (kind.never || explained == explained_max) continue;
-    kind.shown = explained++ < shown_max;
+    if (kind.never || explained == explained_kinds_max) continue;
+    kind.shown = explained++ < shown_kinds_max;
     kind.why =
         why_it_waits(state, factory, waiting_gang(state, row),
                      {.in_full = kind.shown && end.in_full, .alone = alike.waiting.size() == 1});
@@ -163,7 +163,7 @@ std::string to_text(const Waiting& waiting) {
     const std::uint64_t waits = kind.jobs - kind.started;
     if (kind.never) {
       never += waits;
-    } else if (waits == 0 && shown++ >= started_shown_max) {
+    } else if (waits == 0 && shown++ >= started_shown_kinds_max) {
       ++kinds_started;
       started += kind.jobs;
     } else if (waits > 0 && !kind.shown) {

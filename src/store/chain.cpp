@@ -11,7 +11,7 @@ namespace tutti {
 namespace {
 
 constexpr std::size_t hash_digits = 64;
-constexpr std::string_view digits = "0123456789abcdef";
+constexpr std::string_view hex_digits = "0123456789abcdef";
 
 }  // namespace
 
@@ -38,8 +38,8 @@ struct Chain::Digest {
     CHECK(size == hash_digits / 2, size);
     std::string out(hash_digits, '\0');
     for (std::size_t at = 0; at < hash_digits / 2; ++at) {
-      out[2 * at] = digits[raw[at] >> 4U];
-      out[2 * at + 1] = digits[raw[at] & 15U];
+      out[2 * at] = hex_digits[raw[at] >> 4U];
+      out[2 * at + 1] = hex_digits[raw[at] & 15U];
     }
     return out;
   }
@@ -48,7 +48,7 @@ struct Chain::Digest {
 std::string chain_origin() { return std::string(hash_digits, '0'); }
 
 bool is_chain_hash(std::string_view text) {
-  return text.size() == hash_digits && text.find_first_not_of(digits) == std::string_view::npos;
+  return text.size() == hash_digits && text.find_first_not_of(hex_digits) == std::string_view::npos;
 }
 
 Chain::Chain() : digest_(std::make_unique<Digest>()) {

@@ -51,6 +51,20 @@ class FleetTest(ServeCase):
         self.assertIn("nothing was changed", refused)
         self.assertTrue(json.loads(self.ask("whatif", "--json", "--add-nodes", "2"))["dry_run"])
 
+    def test_a_dry_run_says_where_it_would_start(self):
+        said = self.ask("submit", "--dry-run", "--name", "a", "--gpus", "8", "--", "true")
+        self.assertEqual(said, f"a would start on {self.node}\nnothing was submitted\n")
+        said = self.ask("submit", "--dry-run", "--name", "a", "--gpus", "9", "--", "true")
+        self.assertIn("a would not start\nnever fits", said)
+        self.assertIn('"dry_run":true', self.ask("submit", "--dry-run", "--json", "--", "true"))
+        self.assertEqual(self.ask_json("jobs")["jobs"], [])
+
+    def test_what_is_above_the_limit_of_its_queue_is_refused(self):
+        self.ask("queue", "create", "small", "--limit", "gpu=4")
+        refused = self.ask("submit", "--queue", "small", "--gpus", "8", "--", "true", code=2)
+        self.assertIn('needs 8 gpu at once; the limit of queue "small" is 4 gpu', refused)
+        self.submit("--queue", "small", "--gpus", "4", "--", "true")
+
     def test_what_can_never_start_is_accepted_with_a_warning(self):
         done = self.call("submit", "--gpus", "9", "--", "true", env=self.environment())
         self.assertEqual(done.stdout, "job 1 submitted\n")

@@ -12,7 +12,7 @@
 namespace tutti {
 namespace {
 
-constexpr const char* here = "127.0.0.1";
+constexpr const char* this_machine = "127.0.0.1";
 
 /// The words that TensorFlow has for roles; another one is a worker.
 std::string_view tensorflow_role(const JobSpec& spec, std::uint32_t ordinal) {
@@ -35,7 +35,7 @@ std::string tensorflow_config(const GangPlace& place, const PortRow& ports) {
       own_role = role;
       own_index = at->second.size();
     }
-    at->second.push_back(std::string(here) + ":" + std::to_string(ports.first + rank));
+    at->second.push_back(std::string(this_machine) + ":" + std::to_string(ports.first + rank));
   }
   std::string out;
   JsonWriter json(out);
@@ -56,7 +56,7 @@ void add_gang_variables(const GangPlace& place, const PortRow& ports,
                         std::map<std::string, std::string>& variables) {
   variables["RANK"] = variables["LOCAL_RANK"] = std::to_string(place.rank);
   variables["WORLD_SIZE"] = variables["LOCAL_WORLD_SIZE"] = std::to_string(place.tasks);
-  variables["MASTER_ADDR"] = here;
+  variables["MASTER_ADDR"] = this_machine;
   variables["MASTER_PORT"] = std::to_string(ports.first);
   variables["TF_CONFIG"] = tensorflow_config(place, ports);
 }

@@ -17,7 +17,7 @@ namespace {
 constexpr const char* socket_name = "terminal";
 constexpr char typed = 'i';
 constexpr char resized = 'w';
-constexpr char ended = 'e';
+constexpr char end_of_input = 'e';
 constexpr char signalled = 's';
 
 /// The socket by way of the folder that is held open: a path of its own may be too long for one.
@@ -176,7 +176,7 @@ void Terminal::receive() {
     } else if (packet[0] == resized && content.size() == sizeof size) {
       std::memcpy(&size, content.data(), sizeof size);
       ::ioctl(terminal_.get(), TIOCSWINSZ, &size);
-    } else if (packet[0] == ended) {
+    } else if (packet[0] == end_of_input) {
       typed_all_ = true;
       type();
     } else if (packet[0] == signalled && content.size() == 1) {
@@ -262,7 +262,7 @@ void TerminalView::resize(const TerminalOrder& order) {
   send_packet(socket_, packet);
 }
 
-void TerminalView::end_input() { send_packet(socket_, {&ended, 1}); }
+void TerminalView::end_input() { send_packet(socket_, {&end_of_input, 1}); }
 
 void TerminalView::signal(int number) {
   send_packet(socket_, std::string{signalled, static_cast<char>(number)});

@@ -1,0 +1,36 @@
+#include "api/fate.h"
+
+#include <algorithm>
+
+#include "api/job_access.h"
+#include "format/text.h"
+#include "sched/why_waits.h"
+
+namespace tutti {
+
+void write_nodes(JsonWriter& json, const State& state, const std::vector<NodeIndex>& nodes) {
+  constexpr std::size_t most = 100;
+  json.key("nodes").begin_list();
+  for (std::size_t at = 0; at < nodes.size() && at < most; ++at) {
+    json.value(state.fleet().node(nodes[at]).name);
+  }
+  json.end_list();
+}
+
+void write_fate(JsonWriter& json, const Supposed& supposed, const PolicyFactory& factory,
+                const User& reader, JobId job) {
+  const auto start = std::ranges::find(supposed.starts, job, &Supposed::Start::job);
+  const bool starts = start != supposed.starts.end();
+  json.member("starts", starts);
+  if (starts) return write_nodes(json, supposed.state, start->nodes);
+  const auto may_name = [&](const JobSpec& spec) { return may(reader, spec, Deed::see); };
+  json.member("text", why_waits(supposed.state, factory, job, may_name));
+}
+
+Result<bool> is_dry_run(const net::Request& request) {
+  const std::string_view word = request.query_value("dry_run").value_or("false");
+  if (word == "true" || word == "false") return word == "true";
+  return fail(Code::invalid, "dry_run is " + quote(word), "write true or false");
+}
+
+}  // namespace tutti

@@ -1,0 +1,23 @@
+/// What would become of a job, as part of an answer to a what-if or a dry run.
+#pragma once
+
+#include <vector>
+
+#include "api/router.h"
+#include "format/json.h"
+#include "sched/suppose.h"
+
+namespace tutti {
+
+/// The member "nodes": names; of many the first hundred.
+void write_nodes(JsonWriter& json, const State& state, const std::vector<NodeIndex>& nodes);
+
+/// "starts", and where or why not: "nodes", or "text" that names nothing which this reader may not
+/// see. REQUIRES: the job is in the supposed State.
+void write_fate(JsonWriter& json, const Supposed& supposed, const PolicyFactory& factory,
+                const User& reader, JobId job);
+
+/// dry_run=true in the query.
+Result<bool> is_dry_run(const net::Request& request);
+
+}  // namespace tutti
