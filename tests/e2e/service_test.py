@@ -147,17 +147,10 @@ class ServiceTest(ServeCase):
 
     def lose_power(self):
         """Ends all that runs, without a word, and lets it have run under another start."""
+        self.kill_tasks()
         for path in (self.data / "tasks").glob("*/identity.json"):
             text = path.read_text()
             identity = json.loads(text)
-            for folder in pathlib.Path("/proc").glob("[0-9]*"):
-                try:
-                    mine = (str(path.parent).encode() in (folder / "cmdline").read_bytes()
-                            or identity["mark"].encode() in (folder / "environ").read_bytes())
-                    if mine:
-                        os.kill(int(folder.name), signal.SIGKILL)
-                except OSError:
-                    continue  # It has ended.
             path.write_text(text.replace(identity["boot"], "another-start"))
             launch = path.parent / "launch.json"
             launch.write_text(launch.read_text().replace(identity["boot"], "another-start"))
