@@ -152,8 +152,21 @@ void warn_of_never(const Client& client, std::span<const Value> ids) {
   }
 }
 
+/// Without words the jobs come in by a pipe; from a terminal nothing would ever come.
+Result<void> complete(std::vector<std::string>& words) {
+  if (!words.empty()) return {};
+  if (::isatty(STDIN_FILENO) != 0) {
+    return fail(
+        Code::invalid, "nothing to submit",
+        "name a file of jobs, or a command behind --: tutti submit --gpus 1 -- python3 a.py");
+  }
+  words.emplace_back("-");
+  return {};
+}
+
 /// The exit code: with --wait and --follow that of the first job that did not succeed.
-Result<int> submit(const SubmitOptions& options) {
+Result<int> submit(SubmitOptions options) {
+  TRY(complete(options.job.command));
   const Client client = TRY(Client::find(options.server));
   const std::string answer = TRY(send(options, client));
   if (options.dry_run) return show_dry_run(options, answer);
@@ -205,8 +218,8 @@ void declare_submit(CLI::App& app, Run& run) {
   CLI::App* submit_command =
       app.add_subcommand("submit", "Submit a command, or the jobs of a file");
   submit_command
-      ->add_option("WORDS", options->job.command, "A file of jobs, or a command behind --")
-      ->required()
+      ->add_option("WORDS", options->job.command,
+                   "A file of jobs, - for standard input, or a command behind --")
       ->type_name("...");
   declare_job_words(*submit_command, options->job);
   submit_command->add_option("--tasks", options->job.tasks, "Equal tasks that start together")
@@ -242,6 +255,7 @@ void declare_submit(CLI::App& app, Run& run) {
       "Examples:\n"
       "  tutti submit --gpus 2 --name train -- python3 train.py\n"
       "  tutti submit jobs.yaml\n"
+      "  tutti submit < jobs.yaml\n"
       "  tutti submit --dry-run --gpus 8 -- true");
   submit_command->callback([options, &run] {
     run = [options] {

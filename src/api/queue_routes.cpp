@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -136,12 +137,14 @@ std::string trial_json(const State& state, const User& reader, const QueueTrial&
   constexpr std::size_t shown_most = 100;
   std::string out;
   JsonWriter json(out);
-  json.begin_object().member("dry_run", true).member("starting", trial.would_start.size());
-  json.key("would_start").begin_list();
-  std::size_t shown = 0;
+  std::vector<JobId> seen;
   for (const JobId id : trial.would_start) {
+    if (may(reader, *state.jobs()[state.find(id)].spec, Deed::see)) seen.push_back(id);
+  }
+  json.begin_object().member("dry_run", true).member("starting", seen.size());
+  json.key("would_start").begin_list();
+  for (const JobId id : std::span(seen).first(std::min(seen.size(), shown_most))) {
     const JobSpec& spec = *state.jobs()[state.find(id)].spec;
-    if (!may(reader, spec, Deed::see) || ++shown > shown_most) continue;
     json.begin_object().member("id", std::to_string(id.value())).member("name", spec.name);
     json.member("user", spec.user).end_object();
   }

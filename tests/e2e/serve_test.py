@@ -85,6 +85,13 @@ class ServeTest(ServeCase):
         names = [job["name"] for job in self.ask_json("jobs", "--state", "succeeded")["jobs"]]
         self.assertEqual(names, ["a-2", "a-1", "a-0"])
 
+    def test_jobs_come_in_by_a_pipe(self):
+        self.start()
+        for words in (), ("-",):
+            said = self.ask("submit", *words, input="job: {name: a, command: 'exit 0'}\n")
+            self.assertRegex(said, r"^job \d+ submitted\n$")
+        self.assertIn("standard input:1:1", self.ask("submit", input="jbo: {}\n", code=2))
+
     def test_lists_show_what_is_asked_for(self):
         self.start()
         for name in "a-1", "a-2", "b-1":
