@@ -9,6 +9,7 @@
 
 #include "base/limits.h"
 #include "dialect/kubernetes_read.h"
+#include "dialect/tutti_read.h"
 #include "format/text.h"
 #include "model/catalog.h"
 
@@ -77,8 +78,8 @@ Result<NodeSpec> read_node(Reader& object, const ObjectMeta& meta, const Catalog
   };
   const auto status = [&](Reader& reader) -> Result<bool> {
     reader.ignore_rest();
-    const ResourceList capacity = TRY(read_resource_list(reader, "capacity"));
-    ResourceList allocatable = TRY(read_resource_list(reader, "allocatable"));
+    const ResourceList capacity = TRY(read_amount_map(reader, "capacity"));
+    ResourceList allocatable = TRY(read_amount_map(reader, "allocatable"));
     if (reader.value().find("allocatable") == nullptr) allocatable = capacity;
     node.devices = TRY(devices_of_node(meta, capacity, allocatable, catalog));
     node.capacity = std::move(allocatable);

@@ -18,8 +18,6 @@ namespace tutti {
 /// Amounts by resource name: cpu in milli-cores, everything else in base units. Sorted by name.
 using ResourceList = std::vector<NamedAmount>;
 
-/// One map of resources, as in `allocatable` or `requests`.
-Result<ResourceList> read_resource_list(Reader& reader, std::string_view field);
 std::int64_t amount_in(const ResourceList& list, std::string_view name);
 /// `a + b`; fails where a sum leaves limits::amount.
 Result<ResourceList> sum_of(const ResourceList& a, const ResourceList& b);

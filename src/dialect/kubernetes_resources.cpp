@@ -13,27 +13,12 @@
 namespace tutti {
 namespace {
 
-Result<std::int64_t> amount_of(std::string_view name, const Value& value) {
-  std::string text;
-  if (value.is(Kind::integer)) {
-    text = std::to_string(value.integer_value());
-  } else if (value.is(Kind::text) || value.is(Kind::decimal)) {
-    text = std::string(value.text_value());
-  } else {
-    return fail(value.mismatch("a quantity"));
-  }
-  const std::int64_t amount =
-      name == "cpu" ? TRY(parse_quantity_milli(text)) : TRY(parse_quantity(text));
-  if (amount <= limits::amount) return amount;
-  return fail(Code::limit, fmt::format("{} is more than 2^60", amount));
-}
-
 /// Requests; where one is not given its limit stands for it.
 Result<ResourceList> read_container_resources(Reader& container) {
   const auto read = [](Reader& reader) -> Result<ResourceList> {
     reader.ignore_rest();
-    ResourceList requests = TRY(read_resource_list(reader, "requests"));
-    for (NamedAmount& limit : TRY(read_resource_list(reader, "limits"))) {
+    ResourceList requests = TRY(read_amount_map(reader, "requests"));
+    for (NamedAmount& limit : TRY(read_amount_map(reader, "limits"))) {
       const auto at = std::ranges::lower_bound(requests, limit.name, {}, &NamedAmount::name);
       if (at == requests.end() || at->name != limit.name) requests.insert(at, std::move(limit));
     }
@@ -96,25 +81,6 @@ Result<std::string> read_owner(Reader& meta) {
 
 }  // namespace
 
-Result<ResourceList> read_resource_list(Reader& reader, std::string_view field) {
-  ResourceList out;
-  const Value* const value = TRY(reader.optional_value(field));
-  if (value == nullptr) return out;
-  Result<std::span<const Value::Member>> members = value->as_map();
-  if (!members) return fail(at_value(std::move(members).error(), reader.path_of(field), *value));
-  TRY(check_width(*members, reader.path_of(field)));
-  for (const Value::Member& member : *members) {
-    Result<std::int64_t> amount = amount_of(member.key, member.value);
-    if (!amount) {
-      const std::string path = fmt::format("{}.{}", reader.path_of(field), member.key);
-      return fail(at_value(std::move(amount).error(), path, member.value));
-    }
-    out.push_back({member.key, *amount});
-  }
-  std::ranges::sort(out, {}, &NamedAmount::name);
-  return out;
-}
-
 std::int64_t amount_in(const ResourceList& list, std::string_view name) {
   const auto at = std::ranges::lower_bound(list, name, {}, &NamedAmount::name);
   return at != list.end() && at->name == name ? at->amount : 0;
@@ -176,7 +142,7 @@ Result<PodRequests> read_requests(Reader& spec) {
       out.total.insert(at, std::move(whole));
     }
   }
-  const ResourceList overhead = TRY(read_resource_list(spec, "overhead"));
+  const ResourceList overhead = TRY(read_amount_map(spec, "overhead"));
   out.total = TRY(sum_of(out.total, overhead));
   return out;
 }
