@@ -38,34 +38,16 @@ std::uint32_t bound(const Snapshot::Standing& standing) {
 }
 
 /// The pods that run of a job whose others wait are a job of their own, until all that runs has its
-/// place; then the others join.
+/// place; then the others join, as many together as the minimum of the gang still lacks.
 struct Part {
   std::size_t job = 0;  ///< Its row.
   JobId id;
   std::shared_ptr<const JobSpec> runs;
-  std::shared_ptr<const JobSpec> all;  ///< Those that wait are welcome, but not needed.
-  std::vector<std::uint32_t> pods;     ///< Those that run, among all.
-  std::vector<std::string> nodes;      ///< Where.
+  std::shared_ptr<const JobSpec> all;
+  std::vector<std::uint32_t> pods;  ///< Those that run, among all.
+  std::vector<std::string> nodes;   ///< Where.
   bool whole() const { return runs == all; }
 };
-
-/// No role needs more pods than run.
-std::shared_ptr<const JobSpec> joinable(const JobSpec& spec, const std::vector<bool>& runs) {
-  JobSpec out = spec;
-  std::size_t pod = 0;
-  for (auto& gang : out.gangs) {
-    GangSpec changed = *gang;
-    for (GroupSpec& group : changed.groups) {
-      for (RoleSpec& role : group.roles) {
-        std::uint32_t running = 0;
-        for (std::uint32_t at = 0; at < role.count; ++at) running += runs[pod++] ? 1 : 0;
-        role.min = std::min(role.min, running);
-      }
-    }
-    gang = std::make_shared<const GangSpec>(std::move(changed));
-  }
-  return std::make_shared<const JobSpec>(std::move(out));
-}
 
 Part part_of(const Snapshot& snapshot, std::size_t job) {
   const std::vector<std::string>& nodes = snapshot.standing[job].nodes;
@@ -85,13 +67,11 @@ Part part_of(const Snapshot& snapshot, std::size_t job) {
   if (part.pods.size() == nodes.size()) return part;
   part.id = JobId(snapshot.standing.size() + job);
   part.runs = without_pods(*part.all, runs);
-  part.all = joinable(*part.all, runs);
   return part;
 }
 
 /// All pods of the job in place of those that run, which keep their places.
-std::vector<Event> joined(const State& state, const Part& part,
-                          const std::shared_ptr<const JobSpec>& spec) {
+std::vector<Event> joined(const State& state, const Part& part) {
   std::vector<Event> out;
   PlanDecided plan;
   for (std::uint32_t at = 0; at < part.pods.size(); ++at) {
@@ -107,7 +87,7 @@ std::vector<Event> joined(const State& state, const Part& part,
                             .devices = task.devices});
   }
   if (plan.actions.size() < part.pods.size()) out.emplace_back(JobCancelled{part.id});
-  out.emplace_back(JobSubmitted{JobId(part.job), plan.actions.empty() ? spec : part.all});
+  out.emplace_back(JobSubmitted{JobId(part.job), part.all});
   out.emplace_back(std::move(plan));
   return out;
 }
@@ -319,8 +299,7 @@ class Anew {
     std::vector<Event> all;
     for (const Part& part : parts_) {
       if (part.whole()) continue;
-      std::vector<Event> some =
-          joined(engine_.state(), part, snapshot_.workload.jobs[part.job].spec);
+      std::vector<Event> some = joined(engine_.state(), part);
       std::ranges::move(some, std::back_inserter(all));
     }
     if (!all.empty()) TRY(said(engine_, std::move(all)));
@@ -343,7 +322,7 @@ Result<void> stand_all(Recorded& recorded, const Snapshot& snapshot, const Order
     const Part part = part_of(snapshot, job);
     TRY(recorded.stand(part));
     if (part.whole()) continue;
-    for (const Event& event : joined(recorded.state(), part, snapshot.workload.jobs[job].spec)) {
+    for (const Event& event : joined(recorded.state(), part)) {
       TRY(recorded.apply(event));
     }
   }

@@ -117,12 +117,16 @@ TEST(SnapshotTest, MemoryAloneIsAllocatedToo) {
   EXPECT_EQ(under(live, "present").gpus_allocated, 0.4);
 }
 
-/// A pod of a gang that may start with one of them.
-std::string elastic(std::string_view name, int gpus, std::string_view where, int created) {
+/// A pod of a gang that may start with `min` of them.
+std::string member(std::string_view name, int gpus, std::string_view where, int created, int min) {
   std::string text = pod(name, gpus, where, created);
   const std::string group = R"(, "annotations": {"scheduling.k8s.io/group-name": "g",
-      "scheduling.volcano.sh/group-min-member": "1"}}, "spec")";
+      "scheduling.volcano.sh/group-min-member": ")" +
+                            std::to_string(min) + R"("}}, "spec")";
   return text.replace(text.find("}, \"spec\""), 9, group);
+}
+std::string elastic(std::string_view name, int gpus, std::string_view where, int created) {
+  return member(name, gpus, where, created, 1);
 }
 
 TEST(SnapshotTest, PodsOfAGangBehindAGateStayThere) {
@@ -150,6 +154,22 @@ TEST(SnapshotTest, WhatWaitsOfAGangThatPartlyRunsIsPending) {
   EXPECT_EQ(packed.running_unplaced, 0U);
   EXPECT_EQ(packed.pending, 2U);
   EXPECT_EQ(packed.pending_started, 1U);
+}
+
+// What runs keeps its places; what its minimum lacks starts together, or not at all.
+TEST(SnapshotTest, AGangThatPartlyRunsIsCompletedOrLeftAsItIs) {
+  for (const int nodes : {3, 4}) {
+    std::vector<std::string> objects;
+    for (int at = 0; at < nodes; ++at) objects.push_back(node("n" + std::to_string(at)));
+    for (int at = 0; at < 4; ++at) {
+      objects.push_back(
+          member("g" + std::to_string(at), 8, at < 2 ? "n" + std::to_string(at) : "", at, 4));
+    }
+    const SnapshotResult packed = under(dump(objects), "pack");
+    EXPECT_EQ(packed.running_unplaced, 0U) << nodes;
+    EXPECT_EQ(packed.pending, 2U) << nodes;
+    EXPECT_EQ(packed.pending_started, nodes == 4 ? 2U : 0U) << nodes;
+  }
 }
 
 // What waits of a gang that partly runs must not push out what runs.
