@@ -18,7 +18,7 @@ Error file_error(const std::string& path, const std::string& verb, int error);
 class LockFile {
  public:
   /// Locks `path`, made when absent, and writes our process id into it. Where another process has
-  /// it, the error says which one. Does not wait.
+  /// it, the error says which one. Waits only where that one is dead, for two seconds at most.
   static Result<LockFile> acquire(const std::string& path);
 
   LockFile(LockFile&&) noexcept = default;

@@ -1,8 +1,12 @@
 #include "store/lock_file.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <chrono>
+#include <thread>
 
 #include "store/head_file.h"
 #include "store/test_store.h"
@@ -44,6 +48,34 @@ TEST(LockFileTest, WhatADeadProcessLeftBehindIsTakenOver) {
   ASSERT_EQ(status, 0);
   EXPECT_EQ(test::bytes_of(folder / "lock"), std::to_string(child) + "\n");
   EXPECT_TRUE(LockFile::acquire(folder / "lock").has_value());
+}
+
+/// Killed between fork and exec of another process, which has the lock too until its exec.
+void die_while_starting_one(const std::string& path, std::chrono::milliseconds its_exec) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto held = LockFile::acquire(path);
+    if (held && ::fork() == 0) std::this_thread::sleep_for(its_exec);
+    ::_exit(held ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+}
+
+TEST(LockFileTest, WhatADeadProcessWasStartingIsWaitedFor) {
+  const Folder folder;
+  die_while_starting_one(folder / "lock", std::chrono::milliseconds(100));
+  const auto lock = LockFile::acquire(folder / "lock");
+  EXPECT_TRUE(lock.has_value()) << lock.error().text();
+}
+
+TEST(LockFileTest, ButNotForEver) {
+  const Folder folder;
+  die_while_starting_one(folder / "lock", std::chrono::seconds(4));
+  const auto lock = LockFile::acquire(folder / "lock");
+  ASSERT_FALSE(lock.has_value());
+  EXPECT_THAT(lock.error().what, testing::MatchesRegex("in use by what process [0-9]+ started.*"));
 }
 
 TEST(LockFileTest, TextThatIsNoNumberIsNotShown) {
