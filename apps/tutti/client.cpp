@@ -5,14 +5,17 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "api/access.h"
 #include "format/json.h"
 #include "net/event_loop.h"
+#include "tutti/data_folder.h"
 
 namespace tutti {
 namespace {
@@ -28,14 +31,17 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-std::string user_socket() {
-  const std::string folder = variable("XDG_RUNTIME_DIR");
-  return folder.empty() ? "" : folder + "/tutti/tutti.sock";
+/// Where a user's server may listen; at the first, unless told otherwise.
+std::vector<std::string> user_sockets() {
+  std::vector<std::string> out{usual_data() + "/tutti.sock"};
+  const std::string folder = variable("XDG_RUNTIME_DIR");  // Empty without logind: in containers.
+  if (!folder.empty()) out.insert(out.begin(), folder + "/tutti/tutti.sock");
+  return out;
 }
 
 bool is_socket(const std::string& path) {
   struct stat status{};
-  return !path.empty() && ::stat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
+  return ::stat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
 }
 
 std::string text_in(const Value* object, std::string_view field) {
@@ -61,22 +67,20 @@ Error refusal(const net::Response& response, const std::string& url) {
 }  // namespace
 
 std::string usual_socket() {
-  const std::string own = user_socket();
-  return ::geteuid() == 0 || own.empty() ? std::string(system_socket) : own;
+  return ::geteuid() == 0 ? std::string(system_socket) : user_sockets().front();
 }
 
 Result<Client> Client::find(const ServerWords& words) {
   std::string where = words.address.empty() ? variable("TUTTI_SERVER") : words.address;
   if (where.empty()) {
-    const std::string own = user_socket();
-    if (is_socket(own)) {
-      where = "unix://" + own;
-    } else if (is_socket(std::string(system_socket))) {
-      where = "unix://" + std::string(system_socket);
-    } else {
+    std::vector<std::string> sockets = user_sockets();
+    sockets.emplace_back(system_socket);
+    const auto found = std::ranges::find_if(sockets, is_socket);
+    if (found == sockets.end()) {
       return fail(Code::not_found, "no server found; start one: tutti serve",
                   "--server or TUTTI_SERVER names one that is elsewhere");
     }
+    where = "unix://" + *found;
   }
   net::ClientSettings settings;
   settings.tls.ca = words.tls_ca.empty() ? variable("TUTTI_CA") : words.tls_ca;
