@@ -2,23 +2,36 @@
 """Follows README.md and docs/ as a newcomer would: each `$ tutti ...` prints what stands below it.
 
 A block that has no command is the file that the line above it names. A line "..." stands for any
-lines, and rates of decisions are those of some machine. TUTTI_UPDATE_DOCS=1 writes what is printed
-into the documents instead; then read the diff."""
+lines, and rates of decisions are those of some machine. From `$ tutti serve` on there is a server,
+whose times, addresses and user are those of some machine, too.
+
+TUTTI_UPDATE_DOCS=1 writes what is printed into the documents instead; then read the diff."""
 import json
 import os
+import pwd
 import re
 import shlex
 import shutil
+import signal
 import subprocess
+import time
 import unittest
 
-from tutti_case import ROOT, TuttiCase
+from serve_case import ServeCase
+from tutti_case import ROOT
 
 COMPILER = "clang++-19"
 UPDATE = "TUTTI_UPDATE_DOCS" in os.environ
 BLOCK = re.compile(r"(?P<above>[^\n]*)\n+```\w*\n(?P<body>.*?)^```$", re.M | re.S)
 COMMAND = re.compile(r"^\$ (?P<words>(?:[^\n]*\\\n)*[^\n]*)\n"
                      r"(?P<output>(?:(?!\$ )[^\n]*\n)*)", re.M)
+CHANGES = {"submit", "cancel"}  # What a server is told once; all else is asked until it is as said.
+OF_SOME_MACHINE = (
+    (re.compile(r" {2,}"), " "),  # Columns are as wide as what is in them.
+    (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"), "TIME"),
+    (re.compile(r"http://[\d.:]+"), "ADDRESS"),
+    (re.compile(r"unix://\S+"), "SOCKET"),
+    (re.compile(rf"\b{re.escape(pwd.getpwuid(os.geteuid()).pw_name)}\b"), "ana"))
 NAMED = re.compile(r"`([\w.-]+\.(?:yaml|scn|json))`:?$")
 
 
@@ -38,7 +51,15 @@ def pattern(text):
     return re.compile("".join(lines) + r"\Z")
 
 
-class DocsTest(TuttiCase):
+def of_any_machine(text):
+    for what, instead in OF_SOME_MACHINE:
+        text = what.sub(instead, text)
+    return text
+
+
+class DocsTest(ServeCase):
+    devices = ()
+
     def setUp(self):
         super().setUp()
         (self.folder / "examples").symlink_to(ROOT / "examples")
@@ -50,12 +71,37 @@ class DocsTest(TuttiCase):
 
     def printed(self, words):
         words = shlex.split(words.replace("\\\n", " "))
+        if words[0] == "pkill":
+            self.stop(signal.SIGKILL)
+            return ""
         if words[0] != "tutti":
             self.fail(f"only tutti is tried out here: {words}")
+        if words[1] == "serve":
+            return self.served(words[2:])
         if not self.has_page() and "--report" in words:
             at = words.index("--report")
             del words[at:at + 2]
-        return self.call(*words[1:], code=None, cwd=self.folder, stderr=subprocess.STDOUT).stdout
+        return self.call(*words[1:], code=None, cwd=self.folder, stderr=subprocess.STDOUT,
+                         env=self.environment() if self.server else None).stdout
+
+    def served(self, options):
+        """What a server says, on data and an address of the test's own."""
+        before = len(self.said()) if (self.folder / "server.log").exists() else 0
+        self.start(*options, cwd=self.folder)
+        return self.said()[before:]
+
+    def fits(self, words, expected):
+        """What is printed, and whether it is what the document says."""
+        end = time.monotonic() + 20
+        while True:
+            output = self.printed(words)
+            if not self.server:
+                return output, pattern(expected).match(output)
+            if pattern(of_any_machine(expected)).match(of_any_machine(output)):
+                return output, True
+            if UPDATE or words.split()[1] in CHANGES | {"serve"} or time.monotonic() > end:
+                return output, False
+            time.sleep(0.1)
 
     def follow(self, path, least):
         """Tries out the commands of a document, at least so many."""
@@ -69,8 +115,8 @@ class DocsTest(TuttiCase):
                 (self.folder / name[1]).write_text(body, encoding="utf-8")
             for command in found:
                 commands += 1
-                output = self.printed(command["words"])
-                if pattern(command["output"]).match(output):
+                output, good = self.fits(command["words"], command["output"])
+                if good:
                     continue
                 if UPDATE:
                     whole = command[0]
@@ -84,7 +130,7 @@ class DocsTest(TuttiCase):
             path.write_text(text, encoding="utf-8")
 
     def test_readme(self):
-        self.follow(ROOT / "README.md", 6)
+        self.follow(ROOT / "README.md", 17)
 
     def test_policies(self):
         """The code of the worked example compiles where it says that it belongs."""

@@ -21,7 +21,7 @@ class ServeCase(TuttiCase):
 
     devices = ("--fake-devices", "8xA100-80G")
 
-    def start(self, *options, env=None):
+    def start(self, *options, env=None, **more):
         ready = self.folder / "ready"
         ready.unlink(missing_ok=True)
         self.log = open(self.folder / "server.log", "ab")
@@ -30,7 +30,7 @@ class ServeCase(TuttiCase):
             [str(PROGRAM), "serve", "--data", str(self.data), "--listen", "127.0.0.1:0",
              "--ready-file", str(ready), *self.devices, *map(str, options)],
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
-            env={**os.environ, **(env or {})})
+            env={**os.environ, **(env or {})}, **more)
         self.wait_for(lambda: ready.exists() or self.server.poll() is not None, "a ready file")
         self.assertIsNone(self.server.poll(), self.said())
         self.url, self.socket = ready.read_text().split()
