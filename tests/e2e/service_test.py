@@ -109,21 +109,29 @@ class ServiceTest(ServeCase):
         self.assertIn("no controller of memory is delegated", self.said())
 
     @unittest.skipUnless(os.geteuid() == 0, "missing: root")
-    def test_who_is_not_root_is_told_what_is_open(self):
+    def test_who_is_not_root_is_told_what_is_open_and_needs_no_login(self):
+        """Without XDG_RUNTIME_DIR, server and client meet in the data folder."""
+        away = {"XDG_RUNTIME_DIR", "XDG_STATE_HOME", "TUTTI_SERVER"}
+        someone = {"user": NOBODY, "group": NOBODY, "extra_groups": [], "env": {
+            **{name: value for name, value in os.environ.items() if name not in away},
+            "HOME": str(self.folder)}}
         try:
             subprocess.run([PROGRAM, "--version"], user=NOBODY, check=True, capture_output=True)
         except (PermissionError, subprocess.CalledProcessError):
             self.skipTest("missing: a program that other users may run")
         os.chown(self.folder, NOBODY, NOBODY)
-        done = subprocess.Popen([PROGRAM, "serve", "--data", self.data, "--listen", "127.0.0.1:0",
-                                 "--ready-file", self.folder / "ready"], user=NOBODY, group=NOBODY,
-                                extra_groups=[], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                env={**os.environ, "HOME": str(self.folder)})
+        done = subprocess.Popen([PROGRAM, "serve", "--listen", "127.0.0.1:0", "--ready-file",
+                                 self.folder / "ready"], stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, **someone)
         end = time.monotonic() + 60
         while not (self.folder / "ready").exists() and time.monotonic() < end:
             time.sleep(0.05)
+        asked = subprocess.run([PROGRAM, "jobs"], capture_output=True, text=True, timeout=60,
+                               check=False, **someone)
         done.terminate()
-        self.assertIn(f"can read and write {self.data}".encode(), done.communicate()[0])
+        self.assertIn(f"can read and write {self.folder}/.local/state/tutti".encode(),
+                      done.communicate()[0])
+        self.assertEqual(asked.returncode, 0, asked.stderr)
 
     def test_after_a_restart_of_the_machine_jobs_begin_again(self):
         self.start()
