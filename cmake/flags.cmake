@@ -26,9 +26,11 @@ add_compile_options(
   -ffp-contract=off                # The same sums on every machine.
   -fno-omit-frame-pointer)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # -Wshadow alone also complains about parameters named like a method. The two others are wrong
-  # about std::string and std::optional in version 12.
-  add_compile_options(-Wshadow=local -Wno-restrict -Wno-maybe-uninitialized)
+  # -Wshadow alone also complains about parameters named like a method. The next two are wrong
+  # about std::string and std::optional in version 12, the last about sources that are compiled
+  # together: it takes all but the first file for headers.
+  add_compile_options(-Wshadow=local -Wno-restrict -Wno-maybe-uninitialized
+                      -Wno-subobject-linkage)
 else()
   # std::stable_sort of libstdc++ 12 calls what it has itself deprecated; g++ still reports ours.
   add_compile_options(-Wshadow -Wthread-safety -fcolor-diagnostics -Wno-deprecated-declarations)
