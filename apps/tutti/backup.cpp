@@ -1,24 +1,18 @@
 /// tutti backup: one file from which a server can be restored, made while it runs.
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "net/descriptor.h"
 #include "store/lock_file.h"
+#include "tutti/archive.h"
 #include "tutti/checkpoint.h"
 #include "tutti/commands.h"
 #include "tutti/data_folder.h"
@@ -30,89 +24,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t tar_block = 512;
-constexpr std::size_t copied_at_once = std::size_t{1} << 20U;
 constexpr int waits_most = 6000;  ///< Ten minutes ...
 constexpr useconds_t wait_us = 100'000;
-
-/// A tar archive (POSIX ustar) of files that only their owner may read: `tar` unpacks it anywhere.
-class Archive {
- public:
-  static Result<Archive> create(const std::string& path) {
-    net::Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (file.valid()) return Archive(std::move(file), path);
-    Error error = file_error(path, "create", errno);
-    if (errno == EEXIST) error.hint = "name a file that does not exist yet";
-    return fail(std::move(error));
-  }
-
-  Result<void> add_folder(const std::string& name) { return write(head(name + "/", 0, '5', 0700)); }
-  /// A file that is gone by now is left out.
-  Result<void> add_file(const std::string& name, const std::string& path) {
-    const net::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-    if (!file.valid() && errno == ENOENT) return {};
-    if (!file.valid()) return fail(file_error(path, "open", errno));
-    struct stat about{};
-    if (::fstat(file.get(), &about) != 0) return fail(file_error(path, "read", errno));
-    auto left = static_cast<std::uint64_t>(about.st_size);
-    TRY(write(head(name, left, '0', 0600)));
-    const std::uint64_t padding = (tar_block - left % tar_block) % tar_block;
-    std::string bytes(copied_at_once, '\0');
-    while (left > 0) {
-      const ssize_t size =
-          ::read(file.get(), bytes.data(), std::min<std::uint64_t>(copied_at_once, left));
-      if (size < 0 && errno == EINTR) continue;
-      if (size <= 0) return fail(file_error(path, "read", size == 0 ? EIO : errno));
-      TRY(write({bytes.data(), static_cast<std::size_t>(size)}));
-      left -= static_cast<std::uint64_t>(size);
-    }
-    return write(std::string(padding, '\0'));
-  }
-  Result<void> finish() {
-    TRY(write(std::string(2 * tar_block, '\0')));
-    if (::fsync(file_.get()) != 0) return fail(file_error(path_, "sync", errno));
-    return {};
-  }
-
- private:
-  Archive(net::Descriptor file, std::string path)
-      : file_(std::move(file)), path_(std::move(path)) {}
-
-  static std::string head(const std::string& name, std::uint64_t size, char kind, unsigned mode) {
-    std::string out(tar_block, '\0');
-    const auto put = [&](std::size_t at, const std::string& text) {
-      out.replace(at, text.size(), text);
-    };
-    put(0, name);
-    put(100, fmt::format("{:07o}", mode));
-    put(108, fmt::format("{:07o}", 0));
-    put(116, fmt::format("{:07o}", 0));
-    put(124, size_text(size));
-    put(136, fmt::format("{:011o}", ::time(nullptr)));
-    out[156] = kind;
-    put(257, std::string("ustar\00000", 8));
-    put(148, std::string(8, ' '));
-    unsigned sum = 0;
-    for (const char c : out) sum += static_cast<unsigned char>(c);
-    put(148, fmt::format("{:06o}", sum) + std::string("\0 ", 2));
-    return out;
-  }
-  /// Octal, up to 8 GiB; then as a number of 64 bits, as GNU tar has it.
-  static std::string size_text(std::uint64_t size) {
-    if (size < std::uint64_t{1} << 33U) return fmt::format("{:011o}", size);
-    std::string out(12, '\0');
-    out[0] = '\x80';
-    for (unsigned at = 0; at < 8; ++at) out[11 - at] = static_cast<char>(size >> 8 * at & 0xffU);
-    return out;
-  }
-  Result<void> write(std::string_view bytes) {
-    if (net::write_all(file_.get(), bytes)) return {};
-    return fail(file_error(path_, "write", errno));
-  }
-
-  net::Descriptor file_;
-  std::string path_;
-};
 
 std::set<std::string> files_in(const std::string& folder) {
   std::set<std::string> names;

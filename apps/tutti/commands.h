@@ -37,6 +37,8 @@ void declare_token(CLI::App& app, Run& run);
 void declare_audit(CLI::App& app, Run& run);
 void declare_replay(CLI::App& app, Run& run);
 void declare_backup(CLI::App& app, Run& run);
+void declare_usage(CLI::App& app, Run& run);
+void declare_support_bundle(CLI::App& app, Run& run);
 /// Describes the commands that `app` has when it runs.
 void declare_completion(CLI::App& app, Run& run);
 

@@ -32,10 +32,12 @@ void declare(CLI::App& app, tutti::Run& run) {
   tutti::declare_top(app, run);
   tutti::declare_events(app, run);
   tutti::declare_queues(app, run);
+  tutti::declare_usage(app, run);
   tutti::declare_token(app, run);
   tutti::declare_audit(app, run);
   tutti::declare_replay(app, run);
   tutti::declare_backup(app, run);
+  tutti::declare_support_bundle(app, run);
   tutti::declare_sim(app, run);
   tutti::declare_config(app, run);
   tutti::declare_catalog(app, run);

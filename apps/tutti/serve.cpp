@@ -311,10 +311,12 @@ void Service::declare_routes() {
   ports.jobs.jobs_per_user = options_.jobs_per_user;
   ports.tokens = &*tokens_;
   ports.audit = &*audit_;
+  ports.meter = &shown_.meter;
   ports.clock = now;
   ports.journal = &*measured_;
   ports.version = std::string(version());
   ports.commit = std::string(commit());
+  ports.settings = settings_of(options_);
   routes_.emplace(*server_, ports);
 }
 

@@ -1,9 +1,15 @@
 #include "tutti/serve_options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "format/quantity.h"
+#include "format/text.h"
+#include "policy/registry.h"
 #include "tutti/commands.h"
 #include "tutti/terminal.h"
 
@@ -101,7 +107,35 @@ void declare_keeping(CLI::App& serve, ServeOptions& options) {
       ->take_last();
 }
 
+std::string joined(const std::vector<std::string>& words) {
+  const std::vector<std::string_view> views(words.begin(), words.end());
+  return words.empty() ? "none" : join_names(views, views.size());
+}
+
+std::string is_given(const std::string& text) { return text.empty() ? "no" : "yes"; }
+
 }  // namespace
+
+HealthRoutes::Settings settings_of(const ServeOptions& options) {
+  const ServeOptions usual;
+  const auto builtin = builtin_policy_names();
+  const bool is_builtin = std::ranges::find(builtin, options.policy) != builtin.end();
+  return {{"data", is_given(options.data)},
+          {"listen", options.listen == usual.listen ? "as usual" : "elsewhere"},
+          {"tls", is_given(options.tls_cert)},
+          {"policy", is_builtin ? options.policy : "a file"},
+          {"devices", joined(options.devices)},
+          {"fake_devices", joined(options.fake_devices)},
+          {"node_file", is_given(options.node_file)},
+          {"nvml", options.nvml == usual.nvml ? "as usual" : "other"},
+          {"cgroup", options.cgroup == "none" ? "none" : is_given(options.cgroup)},
+          {"requests_per_second", std::to_string(options.requests_per_second)},
+          {"jobs_per_user", std::to_string(options.jobs_per_user)},
+          {"keep_ended", duration_text(options.keeping.ended)},
+          {"keep_ended_most", std::to_string(options.keeping.most)},
+          {"keep_history", duration_text(options.keep_history)},
+          {"checkpoint_every", std::to_string(options.checkpoint_every)}};
+}
 
 void declare_serve(CLI::App& app, Run& run) {
   auto options = std::make_shared<ServeOptions>();

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "api/health_routes.h"
 #include "api/job_table.h"
 #include "base/result.h"
 #include "engine/follower.h"
@@ -29,6 +30,9 @@ struct ServeOptions {
   JournalRow checkpoint_every = 250'000;  ///< Rows.
   Duration keep_history = Duration::seconds(std::int64_t{7} * 86'400);
 };
+
+/// As whoever helps may see them: of files and addresses only whether there is one.
+HealthRoutes::Settings settings_of(const ServeOptions& options);
 
 /// Serves until it is told to end; returns the exit code.
 Result<int> serve(const ServeOptions& options);

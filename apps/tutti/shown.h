@@ -7,6 +7,7 @@
 #include "api/happening.h"
 #include "api/job_table.h"
 #include "api/request_keys.h"
+#include "ledger/meter.h"
 #include "store/restore.h"
 
 namespace tutti {
@@ -17,6 +18,7 @@ class Shown final : public Companion {
 
   JobTable jobs;
   RequestKeys requests;
+  Meter meter;
   EventFeed* feed = nullptr;  ///< Told too, where there is one.
 
   void note(const Happening& happening) {
@@ -26,6 +28,7 @@ class Shown final : public Companion {
       jobs.apply(happening);
     }
     requests.apply(happening);
+    meter.apply(happening.at, happening.moves, happening.begun);
     jobs.forget(happening.at);
   }
 
@@ -37,16 +40,19 @@ class Shown final : public Companion {
     clear();
     TRY(jobs.read(from));
     TRY(requests.read(from));
+    TRY(meter.read(from));
     if (feed != nullptr) feed->begin_after(row);
     return {};
   }
   void clear() override {
     jobs = JobTable(jobs.keeping());
     requests = {};
+    meter = {};
   }
   void write(CheckpointWriter& to) const {
     jobs.write(to);
     requests.write(to);
+    meter.write(to);
   }
 
  private:

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/follower.h"
+#include "ledger/holding.h"
 
 namespace tutti {
 
@@ -14,7 +15,8 @@ struct Happening {
   JournalRow row = 0;
   Instant at;
   std::shared_ptr<const Event> event;
-  std::vector<TaskMove> moves;  ///< What it did to tasks.
+  std::vector<TaskMove> moves;  ///< What it did to tasks ...
+  std::vector<Holding> begun;   ///< ... and what those hold that began to run.
 };
 
 /// Collects what the engine does, until somebody takes it along.
@@ -25,7 +27,12 @@ class Happenings final : public Follower {
     gathered_.push_back({.row = row,
                          .at = state.now(),
                          .event = std::make_shared<const Event>(event),
-                         .moves = {moves.begin(), moves.end()}});
+                         .moves = {moves.begin(), moves.end()},
+                         .begun = {}});
+    for (const TaskMove& move : moves) {
+      if (move.phase != TaskPhase::running) continue;
+      gathered_.back().begun.push_back(holding_of(state, move));
+    }
   }
   std::vector<Happening> take() { return std::exchange(gathered_, {}); }
 

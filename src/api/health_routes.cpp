@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "api/openapi.h"
+#include "format/json.h"
 
 namespace tutti {
 namespace {
@@ -50,6 +51,18 @@ void HealthRoutes::declare() {
                                 [text = openapi_json()](Call call) { call.send(200, text); });
   ports_.server->router().add("GET", "/metrics", Role::viewer,
                               [this](Call call) { metrics(std::move(call)); });
+  ports_.server->router().add("GET", "/api/v1/server", Role::operator_,
+                              [text = server_json()](Call call) { call.send(200, text); });
+}
+
+std::string HealthRoutes::server_json() const {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object().member("version", ports_.version).member("commit", ports_.commit);
+  json.key("settings").begin_object();
+  for (const auto& [name, value] : ports_.settings) json.member(name, value);
+  json.end_object().end_object();
+  return out;
 }
 
 void HealthRoutes::write_own(MetricsText& text) const {

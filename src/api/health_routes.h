@@ -1,9 +1,12 @@
 /// What a server says of itself. /metrics is for Prometheus; /healthz: the process answers;
-/// /readyz: the engine does, too; /api/v1/openapi.json describes all of the API.
+/// /readyz: the engine does, too; /api/v1/server: how it was started; /api/v1/openapi.json
+/// describes all of the API.
 #pragma once
 
 #include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "api/engine_thread.h"
 #include "api/event_feed.h"
@@ -14,6 +17,9 @@ namespace tutti {
 
 class HealthRoutes {
  public:
+  /// What it was started with, without addresses, paths and secrets: name and value.
+  using Settings = std::vector<std::pair<std::string, std::string>>;
+
   /// All of it must outlive the routes.
   struct Ports {
     net::EventLoop* loop = nullptr;
@@ -24,6 +30,7 @@ class HealthRoutes {
     Server* server = nullptr;
     std::string version;
     std::string commit;
+    Settings settings;
     Duration patience = Duration::seconds(5);  ///< With the engine; then it is not ready.
   };
 
@@ -32,6 +39,7 @@ class HealthRoutes {
 
  private:
   void metrics(Call call);
+  std::string server_json() const;
   void ready(Call call);
   /// What the readers' thread knows.
   void write_own(MetricsText& text) const;

@@ -58,6 +58,12 @@ TEST_F(HealthRoutesTest, AnybodyMaySeeThatItLives) {
   EXPECT_EQ(ask(tcp_, "/metrics").status, 401);
 }
 
+TEST_F(HealthRoutesTest, OperatorsMaySeeHowItWasStarted) {
+  EXPECT_EQ(ask(local_, "/api/v1/server").body,
+            R"({"version":"1.2","commit":"abc","settings":{"policy":"pack"}})");
+  EXPECT_EQ(ask(tcp_, "/api/v1/server").status, 401);
+}
+
 TEST_F(HealthRoutesTest, ItIsNotReadyWhileTheEngineHangs) {
   std::latch go_on(1);
   thread_->ask([&](const State&) -> EngineThread::Work {

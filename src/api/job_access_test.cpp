@@ -72,6 +72,8 @@ const std::vector<Row>& rows() {
       {"POST /api/v1/tokens", {401, 403, 403, 403, 201}, none, none, R"({"role": "viewer"})"},
       {"DELETE /api/v1/tokens/{}", {401, 403, 403, 403, 404}, none, none, ""},
       {"GET /api/v1/audit", administrators, none, none, ""},
+      {"GET /api/v1/usage", seen, none, none, ""},
+      {"GET /api/v1/server", {401, 403, 403, 200, 200}, none, none, ""},
       {"GET /metrics", {401, 403, 403, 200, 200}, none, none, ""},
       {"GET /healthz", all, none, none, ""},
       {"GET /readyz", all, none, none, ""},

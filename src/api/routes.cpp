@@ -27,6 +27,7 @@ AllRoutes::AllRoutes(const Ports& ports, Server& server)
       events_(*ports.feed, *ports.jobs.jobs),
       tokens_(*ports.tokens, ports.clock),
       audit_(*ports.audit),
+      usage_(*ports.meter, ports.clock),
       health_({.loop = ports.jobs.loop,
                .engine = ports.jobs.engine,
                .journal = ports.journal,
@@ -35,6 +36,7 @@ AllRoutes::AllRoutes(const Ports& ports, Server& server)
                .server = &server,
                .version = ports.version,
                .commit = ports.commit,
+               .settings = ports.settings,
                .patience = ports.patience}) {
   ports.feed->cut_off_unless(ports.jobs.still_good);
   jobs_.declare(server.router());
@@ -45,6 +47,7 @@ AllRoutes::AllRoutes(const Ports& ports, Server& server)
   events_.declare(server.router());
   tokens_.declare(server.router());
   audit_.declare(server.router());
+  usage_.declare(server.router());
   health_.declare();
 }
 

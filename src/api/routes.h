@@ -13,6 +13,7 @@
 #include "api/queue_routes.h"
 #include "api/server.h"
 #include "api/token_routes.h"
+#include "api/usage_routes.h"
 #include "api/what_if_routes.h"
 
 namespace tutti {
@@ -27,9 +28,11 @@ class AllRoutes {
     Tokens* tokens = nullptr;
     TokenRoutes::Clock clock;
     const AuditLog* audit = nullptr;
+    const Meter* meter = nullptr;
     const MeasuredJournal* journal = nullptr;
     std::string version;
     std::string commit;
+    HealthRoutes::Settings settings;
     Duration patience = Duration::seconds(5);        ///< With the engine; then it is not ready.
     Duration between_checks = Duration::seconds(5);  ///< Of who sits at a task.
   };
@@ -52,6 +55,7 @@ class AllRoutes {
   EventRoutes events_;
   TokenRoutes tokens_;
   AuditRoutes audit_;
+  UsageRoutes usage_;
   HealthRoutes health_;
 };
 

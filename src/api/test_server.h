@@ -47,6 +47,7 @@ class ServerTest : public testing::Test {
       for (const Happening& each : happened) {
         feed_.apply(each);
         requests_.apply(each);
+        meter_.apply(each.at, each.moves, each.begun);
       }
     };
     ports.clock = [this] { return Instant{now_ += 1000}; };
@@ -91,6 +92,7 @@ class ServerTest : public testing::Test {
   net::EventLoop loop_;
   JobTable jobs_;
   RequestKeys requests_;
+  Meter meter_;
   EventFeed feed_{loop_, jobs_, 0};
   std::int64_t now_ = 0;  ///< Of the engine's thread ...
   Instant clock_{1};      ///< ... and of tokens.
@@ -116,9 +118,11 @@ class ServerTest : public testing::Test {
                            .tokens = &tokens_,
                            .clock = [this] { return clock_; },
                            .audit = &audit_,
+                           .meter = &meter_,
                            .journal = &measured_,
                            .version = "1.2",
                            .commit = "abc",
+                           .settings = {{"policy", "pack"}},
                            .patience = Duration::milliseconds(50),
                            .between_checks = Duration::milliseconds(50)};
     ports.jobs.keep_environment = [this](std::string_view name, std::string_view variables) {

@@ -37,7 +37,7 @@ class CliTest(TuttiCase):
     def commands(self, *words):
         """Every command below this one, and itself."""
         known = re.search(r"(?s)\nSubcommands:\n(.*?)(\n\n|\Z)", self.tutti(*words, "--help"))
-        below = re.findall(r"(?m)^  (\w+)", known[1]) if known else []
+        below = re.findall(r"(?m)^  ([\w-]+)", known[1]) if known else []
         return [list(words), *(each for word in below for each in self.commands(*words, word))]
 
     def test_every_command_has_help_with_examples_and_is_completed(self):

@@ -158,6 +158,11 @@ class AnswersTest(OpenapiCase):
         _, page = check("readAudit", 200, query="?limit=2")
         check("readAudit", 200, query="?cursor=" + page["next"])
         check("readAudit", 400, query="?cursor=x")
+        _, usage = check("readUsage", 200, query="?by=job,model&since=1d")
+        self.assertIn("run", [row["name"] for row in usage["rows"]])
+        check("readUsage", 200, query="?by=user,queue")
+        check("readUsage", 400, query="?by=planet")
+        check("showServer", 200)
 
     def check_events(self):
         _, text = self.check("readEvents", 200, query="?from=0&follow=false")
