@@ -146,6 +146,9 @@ void declare_what_if(CLI::App& app, Run& run) {
 
 std::string fate_text(const Value& job) {
   if (job.find("starts")->boolean_value()) return " would start" + places_of(job) + "\n";
+  if (const Value* const runs = job.find("runs"); runs != nullptr) {
+    return runs->boolean_value() ? " would run" + places_of(job) + "\n" : " would be over\n";
+  }
   return " would not start\n" + std::string(job.find("text")->text_value());
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "api/json_text.h"
+#include "policy/policy_file.h"
 #include "policy/registry.h"
 #include "sched/cycle.h"
 #include "sim/files.h"
@@ -26,7 +28,7 @@ constexpr std::size_t shown_most = 20;
 
 struct ReplayRequest {
   std::string data;
-  std::string policy = "default";
+  std::string policy;  ///< Empty: the one that decided.
   JournalRow cycle = 0;
   bool all = false;
 };
@@ -62,24 +64,63 @@ std::string differences(const State& state, const std::vector<Action>& then,
   return out;
 }
 
+/// Whom a journal names as having decided, or one policy for all of it.
+class Deciders {
+ public:
+  static Result<Deciders> of(const JournalFile& journal, const std::string& policy) {
+    Deciders out;
+    std::vector<JournalFile::Decider> known = TRY(journal.deciders());
+    // An old version named none; then it was the usual policy, or --policy says which.
+    if (known.empty()) known.push_back({.version = {}, .policy = "default", .policy_text = {}});
+    for (const JournalFile::Decider& each : known) {
+      PolicyRecipe recipe = TRY(policy.empty() ? recipe_of(each) : load_policy(policy));
+      const std::string version = each.version.empty() ? "an older version" : each.version;
+      const std::string who = fmt::format("tutti {}, policy {}", version, each.policy);
+      out.all_.push_back({each.first, who, std::make_unique<RecipeFactory>(std::move(recipe))});
+    }
+    return out;
+  }
+
+  struct Each {
+    JournalRow first = 0;
+    std::string who;                         ///< Decided then.
+    std::unique_ptr<RecipeFactory> factory;  ///< Decides now.
+  };
+  const Each& at(JournalRow row) const {
+    const auto after = std::ranges::upper_bound(all_, row, {}, &Each::first);
+    return after == all_.begin() ? *after : *std::prev(after);
+  }
+
+ private:
+  static Result<PolicyRecipe> recipe_of(const JournalFile::Decider& decider) {
+    if (decider.policy_text.empty()) return builtin_policy(decider.policy);
+    return parse_policy(decider.policy_text);
+  }
+
+  std::vector<Each> all_;
+};
+
 /// Follows a journal, and decides at each plan in it what it would decide.
 class Judge {
  public:
-  explicit Judge(const ReplayRequest& options, RecipeFactory& factory)
-      : options_(options), factory_(factory), workspace_(factory) {}
+  Judge(const ReplayRequest& options, const Deciders& deciders)
+      : options_(options), deciders_(deciders) {}
 
   /// Before the row is applied.
   void look(JournalRow row, const PlanDecided& plan, const State& state) {
-    const Plan again = Cycle().run(state, workspace_);
+    const Deciders::Each& decider = deciders_.at(row);
+    if (std::exchange(factory_, decider.factory.get()) != factory_) workspace_.emplace(*factory_);
+    const Plan again = Cycle().run(state, *workspace_);
     ++cycles_;
     actions_ += plan.actions.size();
     if (again.actions == plan.actions) return;
     // It believes in a plan that never came.
-    workspace_ = Workspace(factory_);
+    workspace_.emplace(*factory_);
     ++others_;
     if (others_ > 1 && options_.all) return;
-    first_ = fmt::format("cycle {} at {}: another plan\n{}", row, rfc3339(state.now()),
-                         differences(state, plan.actions, again.actions));
+    first_ =
+        fmt::format("cycle {} at {}: another plan than that of {}\n{}", row, rfc3339(state.now()),
+                    decider.who, differences(state, plan.actions, again.actions));
   }
 
   Result<int> report() const {
@@ -103,8 +144,9 @@ class Judge {
 
  private:
   const ReplayRequest& options_;
-  RecipeFactory& factory_;
-  Workspace workspace_;
+  const Deciders& deciders_;
+  RecipeFactory* factory_ = nullptr;
+  std::optional<Workspace> workspace_;
   std::size_t cycles_ = 0;
   std::size_t actions_ = 0;
   std::size_t others_ = 0;
@@ -131,7 +173,7 @@ JournalRow first_of_all(const JournalFile& journal, const std::string& data) {
 Result<int> replay(const ReplayRequest& options) {
   const std::string data = options.data.empty() ? usual_data() : options.data;
   const auto journal = TRY(JournalFile::open(journal_of(data), JournalFile::Access::read));
-  RecipeFactory factory(TRY(load_policy(options.policy)));
+  const Deciders deciders = TRY(Deciders::of(*journal, options.policy));
   if (options.cycle > journal->rows()) {
     return fail(Code::not_found, fmt::format("the journal has {} rows, and no cycle {}",
                                              journal->rows(), options.cycle));
@@ -139,7 +181,7 @@ Result<int> replay(const ReplayRequest& options) {
   const JournalRow first = options.all ? first_of_all(*journal, data) : options.cycle;
   const JournalRow last = options.all ? journal->rows() : options.cycle;
   State state = TRY(state_before(*journal, data, first));
-  Judge judge(options, factory);
+  Judge judge(options, deciders);
   std::string other;
   TRY(journal->replay(first, last,
                       [&](JournalRow row, const Event& event, Instant at) -> Result<void> {
@@ -174,7 +216,8 @@ void declare_replay(CLI::App& app, Run& run) {
       command->add_flag("--all", options->all, "Every cycle that the journal has");
   cycle->excludes(all);
   command
-      ->add_option("--policy", options->policy, "A built-in policy or a file, instead of default")
+      ->add_option("--policy", options->policy,
+                   "A built-in policy or a file, instead of the one that decided")
       ->type_name("NAME|FILE")
       ->take_last();
   command->footer(

@@ -59,6 +59,7 @@ class Service {
       : options_(options), data_(std::move(data)), shown_(options.keeping) {}
 
   Result<void> open();
+  Result<void> choose_policy();
   void note_what_is_open();
   std::string find_cgroup();
   Result<void> resume();
@@ -127,7 +128,7 @@ Result<void> Service::open() {
   // The lock of the journal comes first: nothing is touched that another server has.
   journal_ = TRY(JournalFile::open(data_ + "/journal.db"));
   catalog_ = TRY(Catalog::builtin());
-  factory_.emplace(TRY(load_policy(options_.policy)));
+  TRY(choose_policy());
   audit_.emplace(TRY(AuditLog::open(data_)));
   tokens_.emplace(TRY(open_tokens(data, data_)));
   access_.emplace(TRY(admin_token(data, data_)), ::geteuid(), &*tokens_);
@@ -147,6 +148,17 @@ Result<void> Service::open() {
                                       {.data = data_, .cgroup = find_cgroup(), .limits = {files_}},
                                       *assignments_));
   return {};
+}
+
+/// The journal keeps it, for replays.
+Result<void> Service::choose_policy() {
+  PolicyRecipe recipe = TRY(load_policy(options_.policy));
+  JournalFile::Decider decider{.version = fmt::format("{} ({})", version(), commit()),
+                               .policy = recipe.name,
+                               .policy_text = {}};
+  if (!builtin_policy(options_.policy)) decider.policy_text = TRY(read_file(options_.policy));
+  factory_.emplace(std::move(recipe));
+  return journal_->note_decider(std::move(decider));
 }
 
 /// What tasks cannot be kept from; root's are other users', whom the system keeps away.

@@ -7,6 +7,22 @@
 #include "sched/why_waits.h"
 
 namespace tutti {
+namespace {
+
+/// Where its tasks are.
+std::vector<NodeIndex> places_of(const State& state, JobId id) {
+  std::vector<NodeIndex> out;
+  const JobIndex index = state.find(id);
+  if (!index.valid()) return out;
+  const Job& job = state.jobs()[index];
+  for (std::uint32_t at = 0; at < job.tasks; ++at) {
+    const Task& task = state.tasks()[TaskIndex(job.first_task.value() + at)];
+    if (holds(task.phase)) out.push_back(task.node);
+  }
+  return out;
+}
+
+}  // namespace
 
 void write_nodes(JsonWriter& json, const State& state, const std::vector<NodeIndex>& nodes) {
   constexpr std::size_t most = 100;
@@ -24,7 +40,14 @@ void write_fate(JsonWriter& json, const Supposed& supposed, const PolicyFactory&
   json.member("starts", starts);
   if (starts) return write_nodes(json, supposed.state, start->nodes);
   const auto may_name = [&](const JobSpec& spec) { return may(reader, spec, Deed::see); };
-  json.member("text", why_waits(supposed.state, factory, job, may_name));
+  const std::string text = why_waits(supposed.state, factory, job, may_name);
+  if (!text.empty()) {
+    json.member("text", text);
+    return;
+  }
+  const std::vector<NodeIndex> places = places_of(supposed.state, job);
+  json.member("runs", !places.empty());
+  if (!places.empty()) write_nodes(json, supposed.state, places);
 }
 
 Result<bool> is_dry_run(const net::Request& request) {

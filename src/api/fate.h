@@ -13,7 +13,7 @@ namespace tutti {
 void write_nodes(JsonWriter& json, const State& state, const std::vector<NodeIndex>& nodes);
 
 /// "starts", and where or why not: "nodes", or "text" that names nothing which this reader may not
-/// see. REQUIRES: the job is in the supposed State.
+/// see; of a job that does not wait there "runs", and if so where.
 void write_fate(JsonWriter& json, const Supposed& supposed, const PolicyFactory& factory,
                 const User& reader, JobId job);
 

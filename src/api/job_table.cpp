@@ -148,7 +148,7 @@ void JobTable::settle(JobRow& row, Instant at) {
   if (row.over == row.tasks.size()) return finish(row, at);
   row.reason = row.refused;
   if (row.active > 0) {
-    if (row.cancelled) row.reason = "is being stopped";
+    if (row.cancelled) row.reason = "being stopped";
     return set_state(row, JobState::running);
   }
   const auto again = std::ranges::find(row.tasks, Why::gang_restarts, &TaskRow::why);

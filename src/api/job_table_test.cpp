@@ -127,7 +127,7 @@ TEST_F(JobTableTest, ShowsWhatIsCancelledHeldAndRefused) {
   apply(PlanDecided{{placement({running, 0}, 0, 0)}});
   apply(JobCancelled{running});
   EXPECT_EQ(row(running).state, JobState::running);
-  EXPECT_EQ(row(running).reason, "is being stopped");
+  EXPECT_EQ(row(running).reason, "being stopped");
   apply(PlanDecided{{{.kind = ActionKind::evict, .task = {running, 0}, .attempt = 1}}});
   apply(TaskExited{{running, 0}, 1, 143, ExitCause::signalled});
   EXPECT_EQ(row(running).state, JobState::cancelled);

@@ -35,6 +35,15 @@ TEST_F(WhatIfRoutesTest, SaysWhyItWouldStillWait) {
   EXPECT_THAT(body, HasSubstr("cordoned"));
 }
 
+TEST_F(WhatIfRoutesTest, SaysWhereWhatRunsGoesOn) {
+  EXPECT_THAT(what_if(R"({"job": "1"})").body,
+              HasSubstr(R"("job":{"id":"1","starts":false,"runs":true,"nodes":["n0"]})"));
+  EXPECT_THAT(what_if(R"({"drain": ["n0"], "add_nodes": 1, "job": "1"})").body,
+              HasSubstr(R"("nodes":["new-1"])"));
+  EXPECT_THAT(what_if(R"({"cancel": ["1"], "job": "1"})").body,
+              HasSubstr(R"("job":{"id":"1","starts":false,"runs":false})"));
+}
+
 TEST_F(WhatIfRoutesTest, ChangesNothing) {
   what_if(R"({"cancel": ["1"], "drain": ["n0"], "add_nodes": 9})");
   EXPECT_THAT(ask("GET", "/api/v1/jobs/1").body, Not(HasSubstr("cancelled")));

@@ -324,6 +324,46 @@ Result<std::uint64_t> JournalFile::drop(std::uint64_t last, std::uint64_t most, 
   return last - first + 1;
 }
 
+Result<std::vector<JournalFile::Decider>> JournalFile::deciders() const {
+  std::vector<Decider> out;
+  const std::vector<std::string> tables = TRY(store_->database.tables());
+  if (std::ranges::find(tables, "deciders") == tables.end()) return out;
+  TRY(store_->database.read([&](soci::session& session) -> Result<void> {
+    long long first = 0;
+    Decider each;
+    soci::statement select =
+        (session.prepare << "SELECT first_row, version, policy, policy_text FROM deciders "
+                            "ORDER BY first_row",
+         soci::into(first), soci::into(each.version), soci::into(each.policy),
+         soci::into(each.policy_text));
+    select.execute();
+    while (select.fetch()) {
+      each.first = static_cast<std::uint64_t>(first);
+      out.push_back(each);
+    }
+    return {};
+  }));
+  return out;
+}
+
+Result<void> JournalFile::note_decider(Decider decider) {
+  CHECK(store_->lock.has_value());
+  const std::vector<Decider> known = TRY(deciders());
+  decider.first = known.empty() ? 0 : known.back().first;
+  if (!known.empty() && known.back() == decider) return {};
+  const auto first = static_cast<long long>(rows_ + 1);
+  return store_->database.write([&](soci::session& session) -> Result<void> {
+    session << "CREATE TABLE IF NOT EXISTS deciders (first_row INTEGER PRIMARY KEY, "
+               "version TEXT NOT NULL, policy TEXT NOT NULL, policy_text TEXT NOT NULL)";
+    // One who decided nothing leaves no trace.
+    session << "INSERT OR REPLACE INTO deciders (first_row, version, policy, policy_text) "
+               "VALUES (:first, :version, :policy, :text)",
+        soci::use(first), soci::use(decider.version), soci::use(decider.policy),
+        soci::use(decider.policy_text);
+    return {};
+  });
+}
+
 Result<void> JournalFile::backup_to(const std::string& path) const {
   Database source = TRY(Database::open(path_, Database::Access::read));
   return source.copy_to(path);

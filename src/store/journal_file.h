@@ -18,6 +18,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
@@ -42,6 +43,19 @@ class JournalFile final : public Journal {
 
   /// Refused where it was opened to read.
   Result<void> append(std::span<const Event> events, Instant at) override;
+
+  /// Who decides from a row on, until the next one: what a replay needs to decide the same.
+  struct Decider {
+    std::uint64_t first = 0;  ///< The first row that can be its; note_decider knows it.
+    std::string version;      ///< Of Tutti.
+    std::string policy;
+    std::string policy_text;  ///< Of its file; empty where it is built in.
+    friend bool operator==(const Decider&, const Decider&) = default;
+  };
+  /// From the next row on; nothing where that is so already. REQUIRES: opened to write.
+  Result<void> note_decider(Decider decider);
+  /// The oldest first; none where an older version wrote the journal.
+  Result<std::vector<Decider>> deciders() const;
 
   const std::string& path() const { return path_; }
   /// The number of the newest row as of the opening and our own appends; 0 when there is none.

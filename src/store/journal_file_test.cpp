@@ -319,4 +319,27 @@ TEST(JournalFileTest, BacksUpFromAnotherThreadWhileItIsWritten) {
   EXPECT_EQ(lines_of(*journal).value(), numbered_lines(1, 300));
 }
 
+TEST(JournalFileTest, KnowsWhoDecidedFromWhichRowOn) {
+  using Decider = JournalFile::Decider;
+  const Folder folder;
+  const std::string path = folder / "journal.db";
+  {
+    const auto journal = open_journal(path);
+    EXPECT_THAT(journal->deciders().value(), testing::IsEmpty());
+    EXPECT_TRUE(journal->note_decider({.version = "1", .policy = "fgd", .policy_text = ""}));
+    append_numbered(*journal, 1, 3);
+  }
+  const auto journal = open_journal(path);
+  EXPECT_TRUE(journal->note_decider({.version = "1", .policy = "fgd", .policy_text = ""}));
+  EXPECT_TRUE(journal->note_decider({.version = "2", .policy = "fgd", .policy_text = ""}));
+  EXPECT_TRUE(
+      journal->note_decider({.version = "2", .policy = "mine", .policy_text = "policy: 1"}));
+  const Decider first{.first = 1, .version = "1", .policy = "fgd", .policy_text = ""};
+  const Decider last{.first = 4, .version = "2", .policy = "mine", .policy_text = "policy: 1"};
+  EXPECT_THAT(journal->deciders().value(), testing::ElementsAre(first, last));
+  ASSERT_TRUE(journal->backup_to(folder / "copy.db"));
+  const auto copy = JournalFile::open(folder / "copy.db", JournalFile::Access::read).value();
+  EXPECT_THAT(copy->deciders().value(), testing::ElementsAre(first, last));
+}
+
 }  // namespace tutti::journal_file_test

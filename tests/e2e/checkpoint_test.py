@@ -210,10 +210,26 @@ class ReplayTest(ServeCase):
         row = next(row for row in range(2, 9)
                    if "same plan" in self.call("replay", *data, "--cycle", row, code=None).stdout)
         said = self.call("replay", *data, "--cycle", row, "--policy", "random", code=None).stdout
-        self.assertRegex(said, "the same plan, bit for bit|another plan\n  then  place task 1")
+        self.assertRegex(said, "the same plan, bit for bit|"
+                         "another plan than that of tutti .*, policy "
+                         "default\n  then  place task 1")
         said = self.tutti("replay", *data, "--cycle", "99999", code=2)
         self.assertIn("no cycle 99999", said)
         self.assertIn("which cycle?", self.tutti("replay", *data, code=2))
+
+    def test_each_cycle_is_decided_by_the_policy_of_its_time(self):
+        policy = self.file("mine.yaml", "policy: 1\nname: mine\nscores: [{name: random}]\n")
+        for chosen in "pack", policy:
+            self.start("--policy", chosen)
+            for gpus in "0.5", "0.3", "0.5", "0.3":
+                job = self.submit("--cpu", "0.1", "--gpus", gpus, "--", "sleep", "600")
+                self.wait_for_state(job, "running")
+            self.stop()
+        pathlib.Path(policy).unlink()
+        data = ("--data", str(self.data), "--all")
+        self.assertIn("8 cycles, 8 actions: all the same", self.tutti("replay", *data, code=0))
+        said = self.call("replay", *data, "--policy", "pack", code=1).stdout
+        self.assertRegex(said, "another plan than that of tutti .*, policy mine\n")
 
 
 if __name__ == "__main__":

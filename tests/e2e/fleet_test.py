@@ -46,6 +46,7 @@ class FleetTest(ServeCase):
                          f"job {number} would start on new-1\nnothing was changed\n")
         self.assertIn(f"job {number} would start on {self.node}",
                       self.ask("whatif", "--cancel", first, number))
+        self.assertIn(f"job {first} would run on {self.node}\n", self.ask("whatif", first))
         refused = self.ask("whatif", number)
         self.assertIn(f"job {number} would not start\n", refused)
         self.assertIn("nothing was changed", refused)
