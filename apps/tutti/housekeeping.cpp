@@ -83,9 +83,8 @@ void Housekeeping::look() {
 void Housekeeping::order_checkpoint() {
   const auto child = spawn(options_.order.arguments());
   if (!child) {
-    failed_at_ = ports_.clock();
     fmt::print(stderr, "{}", child.error().text());
-    return;
+    return note_failure();
   }
   child_ = *child;
   child_file_ = net::Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, child_, 0)));
@@ -103,9 +102,14 @@ void Housekeeping::ended() {
   child_ = 0;
   failed_at_.reset();
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
-  failed_at_ = ports_.clock();
+  note_failure();
   fmt::print(stderr, "no checkpoint could be made; it is tried again in {} minutes\n",
              after_a_failure.us / 60'000'000);
+}
+
+void Housekeeping::note_failure() {
+  failed_at_ = ports_.clock();
+  ++failures_;
 }
 
 /// A step at a time, each between two turns of the engine.

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "api/engine_thread.h"
+#include "api/health_routes.h"
 #include "net/descriptor.h"
 #include "net/event_loop.h"
 #include "store/journal_file.h"
@@ -41,17 +42,21 @@ class Housekeeping {
   Housekeeping(const Housekeeping&) = delete;
   Housekeeping& operator=(const Housekeeping&) = delete;
 
+  HealthRoutes::Checkpoints checkpoints() const { return {checkpoint_, failures_}; }
+
  private:
   void look();
   void order_checkpoint();
   void ended();
+  void note_failure();
   void drop();
 
   Options options_;
   Ports ports_;
   JournalRow checkpoint_ = 0;         ///< The newest one's row ...
   JournalRow older_ = 0;              ///< ... and the row up to which others may go.
-  std::optional<Instant> failed_at_;  ///< When one could not be made.
+  std::optional<Instant> failed_at_;  ///< When the last one could not be made.
+  std::uint64_t failures_ = 0;
   pid_t child_ = 0;
   net::Descriptor child_file_;
   std::optional<net::Watch> child_watch_;

@@ -329,6 +329,7 @@ void Service::declare_routes() {
   ports.version = std::string(version());
   ports.commit = std::string(commit());
   ports.settings = settings_of(options_);
+  ports.checkpoints = [this] { return housekeeping_->checkpoints(); };
   routes_.emplace(*server_, ports);
 }
 

@@ -75,6 +75,13 @@ void HealthRoutes::write_own(MetricsText& text) const {
   }
   text.family("tutti_journal_rows", "gauge", "Rows of the journal that readers know.")
       .sample(static_cast<double>(ports_.feed->newest()));
+  if (ports_.checkpoints) {
+    const Checkpoints made = ports_.checkpoints();
+    text.family("tutti_checkpoint_rows", "gauge", "The row of which the newest checkpoint is.")
+        .sample(static_cast<double>(made.newest));
+    text.family("tutti_checkpoints_failed_total", "counter", "That could not be made.")
+        .sample(static_cast<double>(made.failed));
+  }
   text.family("tutti_event_readers", "gauge", "Who follows the events.")
       .sample(static_cast<double>(ports_.feed->readers()));
   const net::HttpServer::Counts counts = ports_.server->http().counts();

@@ -20,6 +20,11 @@ class HealthRoutes {
   /// What it was started with, without addresses, paths and secrets: name and value.
   using Settings = std::vector<std::pair<std::string, std::string>>;
 
+  struct Checkpoints {
+    JournalRow newest = 0;     ///< Its row; 0: there is none.
+    std::uint64_t failed = 0;  ///< Since the server started.
+  };
+
   /// All of it must outlive the routes.
   struct Ports {
     net::EventLoop* loop = nullptr;
@@ -31,6 +36,7 @@ class HealthRoutes {
     std::string version;
     std::string commit;
     Settings settings;
+    std::function<Checkpoints()> checkpoints;  ///< Where some are made.
     Duration patience = Duration::seconds(5);  ///< With the engine; then it is not ready.
   };
 

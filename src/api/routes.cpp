@@ -37,6 +37,7 @@ AllRoutes::AllRoutes(const Ports& ports, Server& server)
                .version = ports.version,
                .commit = ports.commit,
                .settings = ports.settings,
+               .checkpoints = ports.checkpoints,
                .patience = ports.patience}) {
   ports.feed->cut_off_unless(ports.jobs.still_good);
   jobs_.declare(server.router());

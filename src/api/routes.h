@@ -33,6 +33,7 @@ class AllRoutes {
     std::string version;
     std::string commit;
     HealthRoutes::Settings settings;
+    std::function<HealthRoutes::Checkpoints()> checkpoints;
     Duration patience = Duration::seconds(5);        ///< With the engine; then it is not ready.
     Duration between_checks = Duration::seconds(5);  ///< Of who sits at a task.
   };

@@ -1,5 +1,6 @@
 """What a monitoring system reads: /metrics, /healthz, /readyz."""
 import json
+import re
 import shutil
 import subprocess
 import unittest
@@ -36,6 +37,14 @@ class MetricsTest(ServeCase):
         self.assertGreater(float(figures["process_resident_memory_bytes"]), 1e6)
         for path in "/healthz", "/readyz":
             self.assertIn("status", json.loads(self.fetch(path, token=False)))
+
+    def test_checkpoints_are_counted(self):
+        self.start("--checkpoint-every", "10")
+        figures = "tutti_checkpoint_rows 0\ntutti_checkpoints_failed_total 0\n"
+        self.assertIn(figures, re.sub(r"(?m)^#.*\n", "", self.fetch("/metrics")))
+        self.ask("submit", "--array", "0-9", "--cpu", "0.1", "--", "true")
+        self.wait_for(lambda: re.search(r"(?m)^tutti_checkpoint_rows [1-9]",
+                                        self.fetch("/metrics")), "a checkpoint")
 
     @unittest.skipUnless(shutil.which("promtool"), "missing: promtool; ./dev setup all")
     def test_prometheus_reads_them(self):
