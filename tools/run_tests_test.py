@@ -3,6 +3,7 @@
 import os
 import pathlib
 import sys
+import tempfile
 import unittest
 import unittest.mock
 
@@ -64,6 +65,49 @@ class ReadGtestTest(unittest.TestCase):
         text = run_tests.tail("\n".join(str(n) for n in range(100)))
         self.assertTrue(text.startswith("... 40 lines above\n40\n"))
         self.assertTrue(text.endswith("\n99"))
+
+
+PYTHON_TESTS = """import unittest
+class Good(unittest.TestCase):
+    def test_one(self): pass
+    @unittest.expectedFailure
+    def test_two(self): self.fail()
+class Bad(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls): raise RuntimeError("no start")
+    def test_three(self): pass
+    def test_four(self): pass
+"""
+
+
+class PythonTest(unittest.TestCase):
+    """Which files run, and what is counted of them."""
+
+    def titles(self, wanted):
+        return {title for title, *_ in run_tests.python_tests(wanted)}
+
+    def test_a_class_that_does_not_start_fails_once(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "some_test.py")
+            path.write_text(PYTHON_TESTS, encoding="utf-8")
+            self.assertEqual(run_tests.run_python(path, "").line(),
+                             "2 passed, 1 failed, 0 skipped")
+            self.assertEqual(run_tests.run_python(path, "Good.test_one").line(),
+                             "1 passed, 0 failed, 0 skipped")
+
+    def test_a_control_plane_starts_only_if_asked_for(self):
+        plane = "tests/e2e/kubernetes/control_plane_test.py"
+        every = self.titles("all")
+        self.assertIn(plane, every)
+        self.assertIn(plane, self.titles("e2e/kubernetes"))
+        for wanted in (None, "sim", "e2e"):
+            self.assertEqual(self.titles(wanted),
+                             {title for title in every if "kubernetes" not in title}, wanted)
+
+    def test_a_named_folder_is_wanted_whole(self):
+        wanted = {title: part for title, _, part in run_tests.python_tests("tests/e2e/cli_test")}
+        self.assertEqual(wanted.pop("tests/e2e/cli_test.py"), "")
+        self.assertEqual(set(wanted.values()), {"tests/e2e/cli_test"})
 
 
 if __name__ == "__main__":
