@@ -113,8 +113,14 @@ void Exchange::start() {
   connect();
 }
 
+/// To whom the connection goes at first.
+const Url& Exchange::hop() const {
+  const bool direct = !core_->settings.proxy || request_.url.scheme == Url::Scheme::unix_socket;
+  return direct ? request_.url : core_->settings.proxy->url;
+}
+
 void Exchange::connect() {
-  const Url& url = request_.url;
+  const Url& url = hop();
   if (url.scheme == Url::Scheme::unix_socket) {
     Opened opened = connect_unix(url.socket);
     if (opened.error != 0) return fail_with(connect_error(url, opened.error));
@@ -140,7 +146,7 @@ void Exchange::connect_next() {
   addresses_.pop_back();
   Opened opened = connect_tcp(address);
   if (opened.error != 0) {
-    if (addresses_.empty()) return fail_with(connect_error(request_.url, opened.error));
+    if (addresses_.empty()) return fail_with(connect_error(hop(), opened.error));
     return connect_next();
   }
   connecting_ = std::move(opened.socket);
@@ -156,16 +162,28 @@ void Exchange::on_connected() {
   if (error == EINPROGRESS) return;
   watch_ = Watch();
   Descriptor socket = std::exchange(connecting_, Descriptor());
+  if (error == 0 && &hop() != &request_.url) return ask_proxy(std::move(socket));
   if (error == 0) return start_tls(std::move(socket));
-  if (addresses_.empty()) return fail_with(connect_error(request_.url, error));
+  if (addresses_.empty()) return fail_with(connect_error(hop(), error));
   connect_next();
+}
+
+void Exchange::ask_proxy(Descriptor socket) {
+  const auto opened = [this](Result<Descriptor> through) {
+    const auto self = shared_from_this();
+    tunnel_.reset();
+    if (!through) return fail_with(std::move(through).error());
+    start_tls(*std::move(through));
+  };
+  tunnel_.emplace(core_->loop, std::move(socket), *core_->settings.proxy, request_.url, opened);
 }
 
 void Exchange::start_tls(Descriptor socket) {
   if (request_.url.scheme != Url::Scheme::https) return use(socket_transport(std::move(socket)));
   const auto tls = core_->tls();
   if (!tls) return fail_with(tls.error());
-  use(connect_tls(std::move(socket), *tls, request_.url.host));
+  const std::string& name = core_->settings.tls.server_name;
+  use(connect_tls(std::move(socket), *tls, name.empty() ? request_.url.host : name));
 }
 
 void Exchange::use(std::unique_ptr<Transport> transport) {
@@ -386,6 +404,7 @@ void Exchange::finish(Result<Response> result) {
   watch_ = Watch();
   deadline_ = Timer();
   transport_.reset();
+  tunnel_.reset();
   connecting_ = Descriptor();
   // Moved, because the call, and with it this object's callbacks, may go while one of them runs.
   if (auto done = std::move(outcome_.done)) return done(std::move(result));
@@ -415,6 +434,7 @@ void Exchange::cancel() {
   watch_ = Watch();
   deadline_ = Timer();
   transport_.reset();
+  tunnel_.reset();
 }
 
 }  // namespace tutti::net

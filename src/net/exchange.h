@@ -16,6 +16,7 @@
 #include "net/http_client.h"
 #include "net/parser.h"
 #include "net/transport.h"
+#include "net/tunnel.h"
 
 namespace tutti::net {
 
@@ -76,9 +77,11 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void cancel();
 
  private:
+  const Url& hop() const;
   void connect();
   void connect_next();
   void on_connected();
+  void ask_proxy(Descriptor socket);
   void start_tls(Descriptor socket);
   void use(std::unique_ptr<Transport> transport);
   void on_ready();
@@ -105,6 +108,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   ExchangeOutcome outcome_;
   std::vector<IpAddress> addresses_;  ///< Still to be tried, the next one last.
   Descriptor connecting_;
+  std::optional<Tunnel> tunnel_;
   std::unique_ptr<Transport> transport_;
   Watch watch_;
   Timer deadline_;

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -39,8 +40,15 @@ struct ClientRequest {
   Duration silence = Duration::max();
 };
 
+/// An HTTP proxy that hands connections through (CONNECT).
+struct Proxy {
+  Url url;                    ///< Only http.
+  std::string authorization;  ///< The header Proxy-Authorization, or empty.
+};
+
 struct ClientSettings {
   TlsTrust tls;
+  std::optional<Proxy> proxy;             ///< For all but unix sockets.
   Duration idle = Duration::seconds(30);  ///< Kept connections are closed after it.
   std::size_t idle_connections = 16;      ///< Kept per server.
   std::size_t header_bytes = 64 << 10U;

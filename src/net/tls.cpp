@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <sys/socket.h>
@@ -196,6 +197,69 @@ Result<void> load_identity(SSL_CTX* settings, const std::string& certificate,
   return {};
 }
 
+// --- PEM as text --------------------------------------------------------------------------------
+
+using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
+using Certificate = std::unique_ptr<X509, decltype(&X509_free)>;
+
+Bio reading(const std::string& text) {
+  return {BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), &BIO_free};
+}
+
+/// Nobody is there to type the password of an encrypted key.
+int no_password(char*, int, int, void*) { return -1; }
+
+Certificate next_certificate(BIO* from) {
+  return {PEM_read_bio_X509(from, nullptr, &no_password, nullptr), &X509_free};
+}
+
+/// Did reading stop because nothing more is there, rather than at something broken?
+bool at_end_of_pem() {
+  const unsigned long error = ERR_peek_last_error();
+  return ERR_GET_LIB(error) == ERR_LIB_PEM && ERR_GET_REASON(error) == PEM_R_NO_START_LINE;
+}
+
+std::unexpected<Error> refused_text(const std::string& what) {
+  auto out = refused("", what);
+  out.error().hint = "it must be PEM: -----BEGIN ... and so on";
+  return out;
+}
+
+Result<void> load_authority_text(SSL_CTX* settings, const std::string& text) {
+  ERR_clear_error();
+  const Bio bio = reading(text);
+  std::size_t count = 0;
+  while (const Certificate one = next_certificate(bio.get())) {
+    X509_STORE_add_cert(SSL_CTX_get_cert_store(settings), one.get());
+    ++count;
+  }
+  if (count == 0 || !at_end_of_pem()) return refused_text("cannot read the authority");
+  ERR_clear_error();
+  return {};
+}
+
+Result<void> load_identity_text(SSL_CTX* settings, const std::string& certificate,
+                                const std::string& key) {
+  ERR_clear_error();
+  const Bio bio = reading(certificate);
+  const Certificate own = next_certificate(bio.get());
+  if (!own || SSL_CTX_use_certificate(settings, own.get()) != 1) {
+    return refused_text("cannot read the client's certificate");
+  }
+  while (Certificate above = next_certificate(bio.get())) {
+    if (SSL_CTX_add0_chain_cert(settings, above.get()) == 1) (void)above.release();
+  }
+  if (!at_end_of_pem()) return refused_text("cannot read the client's certificate");
+  ERR_clear_error();
+  const Bio key_bio = reading(key);
+  const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> read_key(
+      PEM_read_bio_PrivateKey(key_bio.get(), nullptr, &no_password, nullptr), &EVP_PKEY_free);
+  if (!read_key || SSL_CTX_use_PrivateKey(settings, read_key.get()) != 1) {
+    return refused_text("cannot use the client's key with its certificate");
+  }
+  return {};
+}
+
 // NOLINTNEXTLINE(readability-function-size): the parameters are OpenSSL's.
 int choose_protocol(SSL*, const unsigned char** out, unsigned char* out_size,
                     const unsigned char* offered, unsigned offered_size, void*) {
@@ -233,14 +297,20 @@ Result<TlsSettings> read_server_tls(const TlsFiles& files) {
 
 Result<TlsSettings> read_client_tls(const TlsTrust& trust) {
   TlsSettings out = new_settings(TLS_client_method());
-  SSL_CTX_set_verify(out.get(), SSL_VERIFY_PEER, nullptr);
+  SSL_CTX_set_verify(out.get(), trust.unverified ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, nullptr);
   ERR_clear_error();
-  if (trust.ca.empty()) {
+  if (!trust.ca_text.empty()) {
+    TRY(load_authority_text(out.get(), trust.ca_text));
+  } else if (trust.ca.empty()) {
     SSL_CTX_set_default_verify_paths(out.get());
   } else if (SSL_CTX_load_verify_locations(out.get(), trust.ca.c_str(), nullptr) != 1) {
     return refused(trust.ca, "cannot read the authority");
   }
-  if (!trust.certificate.empty()) TRY(load_identity(out.get(), trust.certificate, trust.key));
+  if (!trust.certificate_text.empty()) {
+    TRY(load_identity_text(out.get(), trust.certificate_text, trust.key_text));
+  } else if (!trust.certificate.empty()) {
+    TRY(load_identity(out.get(), trust.certificate, trust.key));
+  }
   return out;
 }
 

@@ -24,6 +24,11 @@ struct TlsTrust {
   std::string ca;           ///< PEM file of authorities; empty: those of the system.
   std::string certificate;  ///< Its own, where the server asks for one; with its key.
   std::string key;
+  std::string ca_text;  ///< The same as PEM text, each instead of its file.
+  std::string certificate_text;
+  std::string key_text;
+  std::string server_name;  ///< Whose certificate the server shows; empty: that of the URL's host.
+  bool unverified = false;  ///< Whoever answers is believed.
 };
 
 /// What was read from the files; connections keep theirs when it is read anew.

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <optional>
 
 #include "net/http_client.h"
@@ -152,6 +154,52 @@ TEST_F(TlsTest, AClientMayHaveToShowACertificateOfItsOwn) {
   settings.tls.certificate = other.certificate_file;
   settings.tls.key = other.key_file;
   EXPECT_THAT(fetched(server.url, settings), HasSubstr("error:"));
+}
+
+std::string text_of(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+TEST_F(TlsTest, WhatAClientNeedsMayComeAsText) {
+  const Identity client = make("alice", "", authority_);
+  ListenAt at = listen_with(server_);
+  at.tls->client_ca = authority_.certificate_file;
+  at.tls->client_required = true;
+  const TestServer server([](const Request& request,
+                             Answer answer) { answer.send({.body = request.peer->certificate}); },
+                          {}, at);
+  const Identity other = test::make_identity(folder_ / "", {.name = "other"});
+  // Of several authorities one is enough; what stands around them is a comment.
+  ClientSettings settings{.tls = {.ca_text = "ours:\n" + text_of(other.certificate_file) +
+                                             text_of(authority_.certificate_file),
+                                  .certificate_text = text_of(client.certificate_file),
+                                  .key_text = text_of(client.key_file)}};
+  EXPECT_EQ(fetched(server.url, settings), "200 CN=alice");
+  settings.tls.key_text = text_of(other.key_file);
+  EXPECT_THAT(fetched(server.url, settings), HasSubstr("cannot use the client's key"));
+  settings.tls.key_text = "";
+  EXPECT_THAT(fetched(server.url, settings), HasSubstr("cannot use the client's key"));
+  settings.tls.certificate_text = text_of(client.key_file);
+  EXPECT_THAT(fetched(server.url, settings), HasSubstr("cannot read the client's certificate"));
+  for (const std::string& bad :
+       {std::string("no PEM at all"), text_of(authority_.certificate_file) +
+                                          "-----BEGIN CERTIFICATE-----"
+                                          "\nAAAA\n"}) {
+    EXPECT_THAT(fetched(server.url, {.tls = {.ca_text = bad}}),
+                AllOf(HasSubstr("cannot read the authority"), HasSubstr("it must be PEM")));
+  }
+}
+
+TEST_F(TlsTest, AServerMayShowTheCertificateOfAnotherNameOrOfNobody) {
+  const TestServer server(echo, {}, listen_with(make("inner", "DNS:inner.example", authority_)));
+  ClientSettings settings = trusting(authority_);
+  EXPECT_THAT(fetched(server.url, settings), HasSubstr("not accepted"));
+  settings.tls.server_name = "inner.example";
+  EXPECT_EQ(fetched(server.url, settings), "200 GET /");
+  settings.tls.server_name = "outer.example";
+  EXPECT_THAT(fetched(server.url, settings), HasSubstr("not accepted"));
+  EXPECT_EQ(fetched(server.url, {.tls = {.unverified = true}}), "200 GET /");
 }
 
 TEST_F(TlsTest, NewFilesServeNewConnectionsAndOldOnesGoOn) {
