@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "format/json.h"
+#include "format/json_scan.h"
 #include "format/text.h"
 
 namespace tutti {
@@ -15,73 +16,7 @@ namespace {
 constexpr std::size_t buffer_size = std::size_t{1} << 16U;
 constexpr std::size_t kept_member_max = std::size_t{64} << 10U;
 constexpr std::size_t key_max = std::size_t{64} << 10U;
-constexpr std::string_view spaces = " \t\r\n";
 constexpr int end_of_input = -1;
-
-/// The characters that matter to where a list or an object ends.
-constexpr std::array<bool, 256> steers = [] {
-  std::array<bool, 256> out{};
-  for (const unsigned char c : {'"', '{', '}', '[', ']'}) out[c] = true;
-  return out;
-}();
-
-/// Finds the end of one value by its quotes and brackets, across any number of pieces.
-class ValueScanner {
- public:
-  /// How many bytes of `piece` belong to the value; `done()` tells whether it ends there.
-  std::size_t scan(std::string_view piece) {
-    std::size_t at = 0;
-    while (at < piece.size() && !done_) at += inside_ ? in_text(piece, at) : outside(piece, at);
-    return at;
-  }
-  bool done() const { return done_; }
-
- private:
-  std::size_t in_text(std::string_view piece, std::size_t from) {
-    if (escaped_) {
-      escaped_ = false;
-      return 1;
-    }
-    const std::size_t quote = std::min(piece.find('"', from), piece.size());
-    const std::size_t escape = piece.substr(0, quote).find('\\', from);
-    if (escape != piece.npos) {
-      escaped_ = true;
-      return escape + 1 - from;
-    }
-    if (quote == piece.size()) return quote - from;
-    inside_ = false;
-    done_ = depth_ == 0;
-    return quote + 1 - from;
-  }
-
-  std::size_t outside(std::string_view piece, std::size_t from) {
-    std::size_t at = from;
-    for (; at < piece.size(); ++at) {
-      const char c = piece[at];
-      if (depth_ > 0 && !steers[static_cast<unsigned char>(c)]) continue;
-      if (c == '"') {
-        inside_ = true;
-        return at + 1 - from;
-      }
-      const bool closes = c == '}' || c == ']';
-      if (depth_ == 0 && (closes || c == ',' || c == ':' || spaces.find(c) != spaces.npos)) {
-        done_ = true;  // Behind a number or a word.
-        return at - from;
-      }
-      if (c == '{' || c == '[') ++depth_;
-      if (closes && --depth_ == 0) {
-        done_ = true;
-        return at + 1 - from;
-      }
-    }
-    return at - from;
-  }
-
-  std::uint64_t depth_ = 0;
-  bool inside_ = false;
-  bool escaped_ = false;
-  bool done_ = false;
-};
 
 }  // namespace
 
@@ -252,7 +187,7 @@ Result<std::string> JsonItems::read_key() {
 /// Reads one value into `element_`. Beyond `bytes_max` it is an error, or (unless `keep_all`) its
 /// start alone is kept, longer than `bytes_max`.
 Result<void> JsonItems::read_value(std::size_t bytes_max, bool keep_all) {
-  ValueScanner scanner;
+  JsonEnd scanner;
   element_.clear();
   const Place start = here_;
   while (!scanner.done()) {
@@ -286,7 +221,7 @@ Result<int> JsonItems::peek() {
   while (true) {
     const bool more = TRY(fill());
     if (!more) return end_of_input;
-    const std::size_t space = window().find_first_not_of(spaces);
+    const std::size_t space = window().find_first_not_of(" \t\r\n");
     consume(std::min(space, window().size()));
     if (at_ < end_) return static_cast<unsigned char>(buffer_[at_]);
   }
