@@ -14,6 +14,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -48,6 +49,9 @@ struct PodRecord {
   bool gated = false;        ///< Has scheduling gates: not to be placed yet.
   bool ended() const { return phase == PodPhase::succeeded || phase == PodPhase::failed; }
 };
+
+/// "2024-02-29T12:00:00Z", with an optional fraction; microseconds since 1970.
+Result<Instant> parse_timestamp(std::string_view text);
 
 /// Errors start with the object ("node n0: ", "pod ml/train-0: ") and stand at its place.
 Result<NodeSpec> decode_node(const Value& object, const Catalog* catalog);

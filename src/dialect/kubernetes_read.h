@@ -42,9 +42,6 @@ struct ObjectMeta {
 };
 Result<ObjectMeta> read_meta(Reader& object);
 
-/// "2024-02-29T12:00:00Z", with an optional fraction; microseconds since 1970.
-Result<Instant> parse_timestamp(std::string_view text);
-
 /// Node selectors, affinities, tolerations, spreads and ports of a pod's spec.
 Result<void> read_placement(Reader& spec, const ObjectMeta& meta, TaskShape& shape);
 Result<std::vector<Taint>> read_node_taints(Reader& spec);
