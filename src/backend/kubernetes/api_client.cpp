@@ -125,6 +125,7 @@ void ApiCore::add(const Job& job) {
 }
 
 void ApiCore::cancel(const Job& job) {
+  if (job->ended) return;
   land(*job);
   std::erase(lane_of(*job).waiting, job);
   job->ended = true;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr Duration list_deadline = Duration::seconds(60);
 /// What a server that sends all there is may think before it begins, or between two objects.
-constexpr Duration fill_silence = Duration::seconds(30);
+constexpr Duration fill_silence = Duration::seconds(25);
 /// A watch that lived so long was no failure, though nothing came.
 constexpr Duration calm_after = Duration::seconds(1);
 constexpr unsigned failures_reported_at = 3;
@@ -60,6 +60,8 @@ class ListWatch::Core : public std::enable_shared_from_this<Core> {
 
   void pause(Duration delay) {
     ++watches_;
+    moved_ = false;
+    begun_ = std::nullopt;
     call_ = ApiCall();
     pause_ = api_.wire().after(delay, [weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->go_on();
@@ -146,6 +148,7 @@ class ListWatch::Core : public std::enable_shared_from_this<Core> {
       const auto self = weak.lock();
       if (!self || self->stage_ != Stage::filling) return;
       if (self->heard_) return self->look_after_fill();
+      self->fills_failed_ = fills_failed_max;
       self->take_failure({.message = "nothing came", .about = "watch " + self->settings_.path});
     });
   }
@@ -158,8 +161,6 @@ class ListWatch::Core : public std::enable_shared_from_this<Core> {
   void follow(const std::string& from) {
     const std::int64_t seconds = settings_.watch_for.us / Duration::seconds(1).us;
     lines_ = LineSplitter(settings_.line_bytes_max);
-    moved_ = false;
-    begun_ = std::nullopt;
     const auto with = [weak = weak_from_this()](auto what) {
       const auto self = weak.lock();
       if (self && !self->stopped_) what(*self);
@@ -259,12 +260,12 @@ class ListWatch::Core : public std::enable_shared_from_this<Core> {
     if (failure.status == 404 || failure.status == 403) return wait_for_kind(failure);
     if (is_calm()) recover_calm();
     if (stopped_) return;
-    if (stage_ == Stage::filling) {
+    const bool busy = failure.status == 429 || failure.status == 401;
+    if (stage_ == Stage::filling && (begun_ || failure.answered()) && !busy) {
       const bool not_offered = failure.status == 422 || failure.status == 400;
       fills_failed_ = not_offered ? fills_failed_max : fills_failed_ + 1;
       if (not_offered) return pause(Duration{});
     }
-    const bool busy = failure.status == 429 || failure.status == 401;
     const bool refused = stage_ == Stage::watching && failure.answered() && !busy && !moved_;
     refusals_ = refused ? refusals_ + 1 : 0;
     if (failure.expired() || refusals_ >= refusals_of_version_max) {

@@ -319,6 +319,31 @@ TEST_F(ListWatchTest, VersionsThatAreAlwaysTooOldMakeNoStormOfLists) {
   EXPECT_EQ(view_.objects, server_.objects()) << "each list was taken";
 }
 
+TEST_F(ListWatchTest, ListsThatFailAfterAGoodWatchAreSlowedDownToo) {
+  start({.streams = false});
+  pass(1);
+  server_.set("d", "1");
+  pass(10);
+  server_.forget_history();
+  server_.faults = {.refused = 1000, .cut = 1000};
+  server_.set("e", "1");
+  server_.forget_history();
+  pass(600);
+  EXPECT_LT(wire_.log.size(), 70U);
+  EXPECT_THAT(kinds(), ElementsAre("failing"));
+}
+
+TEST_F(ListWatchTest, AServerThatIsNotUpYetStreamsItsListLater) {
+  wire_.on_stream = [&, old = wire_.on_stream](const std::shared_ptr<FarStream>& stream) {
+    if (time_.now() < Instant{1'020'000'000}) return stream->end(fail(Code::io, "refused"));
+    old(stream);
+  };
+  start();
+  pass(60);
+  EXPECT_EQ(view_.taken(), "[+a+b+c]S");
+  EXPECT_EQ(wire_.count("limit="), 0U);
+}
+
 TEST_F(ListWatchTest, AKindThatIsMissingIsReportedOnceAndFoundWhenItAppears) {
   server_.absent = 404;
   start();
