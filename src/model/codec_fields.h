@@ -155,6 +155,11 @@ void fields(auto& a, Of<TaskRefused>) {
   a("reason", &TaskRefused::reason);
 }
 
+void fields(auto& a, Of<TaskBound>) {
+  a("task", &TaskBound::task);
+  a("node", &TaskBound::node);
+}
+
 void fields(auto& a, Of<MixSet::Entry>) {
   a("shape", &MixSet::Entry::shape);
   a("count", &MixSet::Entry::count);

@@ -59,7 +59,7 @@ TEST(CodecTest, EveryMemberOfEveryStructIsListed) {
   expect_all_listed<TreeSpec, QueueSpec, NodeReported, NodeLost, NodeCordoned>();
   expect_all_listed<DeviceHealthChanged, TreesDeclared, QueueSet, JobSubmitted, JobCancelled>();
   expect_all_listed<PlanDecided, TaskStarted, TaskExited, TaskRefused, MixSet, MixSet::Entry>();
-  expect_all_listed<JobHeld>();
+  expect_all_listed<JobHeld, TaskBound>();
 }
 
 // --- Random events, all fields populated --------------------------------------------------------
@@ -204,12 +204,12 @@ TEST(CodecTest, TagsAreStable) {
   each_alternative([&](auto event) {
     tags.push_back(std::to_string(event.tag) + " " + std::string(name_of(event)));
   });
-  EXPECT_THAT(tags,
-              ::testing::ElementsAre("1 node_reported", "2 node_lost", "3 node_cordoned",
-                                     "4 device_health_changed", "5 trees_declared", "6 queue_set",
-                                     "7 job_submitted", "8 job_cancelled", "9 plan_decided",
-                                     "10 task_started", "11 task_exited", "12 task_refused",
-                                     "13 mix_set", "14 job_held", "15 time_passed"));
+  EXPECT_THAT(
+      tags, ::testing::ElementsAre("1 node_reported", "2 node_lost", "3 node_cordoned",
+                                   "4 device_health_changed", "5 trees_declared", "6 queue_set",
+                                   "7 job_submitted", "8 job_cancelled", "9 plan_decided",
+                                   "10 task_started", "11 task_exited", "12 task_refused",
+                                   "13 mix_set", "14 job_held", "15 time_passed", "16 task_bound"));
 }
 
 // --- The form -----------------------------------------------------------------------------------

@@ -102,6 +102,14 @@ struct TaskRefused {
   std::string reason;
 };
 
+/// The task is on a node, whatever was decided: those who run it, or others, have put it there.
+/// That is its next attempt, unless it is held there already.
+struct TaskBound {
+  static constexpr std::uint16_t tag = 16;
+  TaskId task;
+  std::string node;
+};
+
 /// The mix of tasks that the fleet should stay able to take; weights are counts.
 struct MixSet {
   static constexpr std::uint16_t tag = 13;
@@ -121,7 +129,7 @@ struct TimePassed {
 
 using Event = std::variant<NodeReported, NodeLost, NodeCordoned, DeviceHealthChanged, TreesDeclared,
                            QueueSet, JobSubmitted, JobCancelled, PlanDecided, TaskStarted,
-                           TaskExited, TaskRefused, MixSet, JobHeld, TimePassed>;
+                           TaskExited, TaskRefused, MixSet, JobHeld, TimePassed, TaskBound>;
 
 /// The word for an event in journals, scenarios and messages: "node_reported".
 std::string_view name_of(const Event& event);

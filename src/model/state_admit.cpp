@@ -269,6 +269,7 @@ Result<void> State::admissible(const Event& event, std::span<const Event> before
   if (const auto* cordoned = std::get_if<NodeCordoned>(&event)) {
     return known_node(*this, cordoned->node);
   }
+  if (const auto* bound = std::get_if<TaskBound>(&event)) return known_node(*this, bound->node);
   if (const auto* health = std::get_if<DeviceHealthChanged>(&event)) {
     TRY(known_node(*this, health->node));
     const std::size_t devices = fleet_.devices(*fleet_.find(health->node)).size();

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "model/standing.h"
 
 namespace tutti {
 
@@ -265,6 +266,31 @@ void StateApply::operator()(const TaskRefused& event) {
   }
   if (gang.refusals < 2) return leave(index, phase);
   leave(index, phase, GangRule::Then::restart_gang);
+}
+
+void StateApply::operator()(const TaskBound& event) {
+  const TaskIndex index = state_.find(event.task);
+  const auto node = state_.fleet_.find(event.node);
+  if (!index.valid() || !node) return;
+  Task& task = state_.tasks_[index];
+  const bool elsewhere = holds(task.phase);
+  if (ended(task.phase) || (elsewhere && task.node == *node)) return;
+  if (elsewhere) {
+    book(task, Sign::release);
+    Gang& gang = state_.gangs_[task.gang];
+    --gang.holding;
+    if (task.phase == TaskPhase::stopping) --gang.stopping;
+    task.phase = TaskPhase::pending;
+  }
+  state_.gangs_[task.gang].pausing = false;
+  state_.timers_.clear(task.gang, Timers::Kind::pause_over);
+  Standing there = standing(state_, index, *node);
+  place({.task = event.task,
+         .attempt = task.attempt + 1,
+         .shape = there.shape,
+         .node = *node,
+         .devices = std::move(there.devices)});
+  changed(Change::Kind::gang, task.gang.value());
 }
 
 void StateApply::leave_stopped(TaskIndex index) {

@@ -31,6 +31,7 @@ class StateApply {
   void operator()(const TaskRefused& event);
   void operator()(const MixSet& event);
   void operator()(const TimePassed& event);
+  void operator()(const TaskBound& event);
   /// What follows from jobs that ended for those that wait for them. Call it last.
   void finish();
 

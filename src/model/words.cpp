@@ -67,7 +67,7 @@ std::string_view name_of(const Event& event) {
       "node_reported",  "node_lost",    "node_cordoned", "device_health_changed",
       "trees_declared", "queue_set",    "job_submitted", "job_cancelled",
       "plan_decided",   "task_started", "task_exited",   "task_refused",
-      "mix_set",        "job_held",     "time_passed"};
+      "mix_set",        "job_held",     "time_passed",   "task_bound"};
   return words[event.index()];
 }
 

@@ -1,7 +1,6 @@
 #include "sim/snapshot.h"
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "engine/engine.h"
+#include "model/standing.h"
 #include "sim/fleet_view.h"
 
 namespace tutti {
@@ -117,31 +117,6 @@ Order order_of(const Snapshot& snapshot, bool stay) {
   return order;
 }
 
-/// Devices that could be those which a bound pod holds: the fullest that still have room, whatever
-/// their node accepts today. False when there are too few.
-bool guess_devices(const State& state, const ShapeRow& shape, NodeIndex node, DeviceSet& out) {
-  const Fleet& fleet = state.fleet();
-  const std::uint32_t begin = fleet.device_begin(node);
-  for (std::size_t request = 0; request < shape.spec.devices.size(); ++request) {
-    std::vector<std::uint32_t> rows;
-    for (std::uint32_t row = begin; row < fleet.device_end(node); ++row) {
-      const TypeIndex type = fleet.device_type(row);
-      const Hold& hold = shape.hold[type.value()];
-      const std::int64_t memory = fleet.types()[type.value()].memory_mib;
-      const bool room =
-          state.usage().used_permille(row) + hold.compute_permille <= DeviceRequest::whole &&
-          (memory == 0 || state.usage().used_mib(row) + hold.memory_mib <= memory);
-      if (hold.request == request && room && !out.contains(row - begin)) rows.push_back(row);
-    }
-    const std::size_t count = shape.spec.devices[request].count;
-    if (rows.size() < count) return false;
-    std::ranges::stable_sort(rows, std::greater<>(),
-                             [&](std::uint32_t row) { return state.usage().used_permille(row); });
-    for (std::size_t at = 0; at < count; ++at) out.add(rows[at] - begin);
-  }
-  return true;
-}
-
 /// The jobs of a dump where the dump says that they stand.
 class Recorded {
  public:
@@ -159,27 +134,20 @@ class Recorded {
       const auto node = state_.fleet().find(part.nodes[ordinal]);
       if (!node) continue;
       const TaskId id{part.id, ordinal};
-      const auto action = guess(id, *node);
-      if (!action) continue;
-      state_.apply(PlanDecided{{*action}}, Instant{});
-      plan.actions.push_back(*action);
+      Standing there = standing(state_, state_.find(id), *node);
+      if (!there.complete) continue;
+      plan.actions.push_back({.task = id,
+                              .attempt = 1,
+                              .shape = there.shape,
+                              .node = *node,
+                              .devices = std::move(there.devices)});
+      state_.apply(PlanDecided{{plan.actions.back()}}, Instant{});
     }
     return plan;
   }
   const State& state() const { return state_; }
 
  private:
-  /// The first alternative of which the node has the devices.
-  std::optional<Action> guess(const TaskId& id, NodeIndex node) const {
-    const Task& task = state_.tasks()[state_.find(id)];
-    const GangShape& gang = state_.gang_shape(state_.gangs()[task.gang].shape);
-    for (const ShapeIndex shape : gang.roles[task.role].alternatives) {
-      Action action{.task = id, .attempt = 1, .shape = shape, .node = node, .devices = {}};
-      if (guess_devices(state_, state_.shape(shape), node, action.devices)) return action;
-    }
-    return std::nullopt;
-  }
-
   State state_;
 };
 
