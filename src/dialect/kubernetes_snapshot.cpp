@@ -5,12 +5,11 @@
 #include <deque>
 #include <map>
 #include <set>
-#include <tuple>
 #include <utility>
 
-#include "base/hash.h"
 #include "base/limits.h"
 #include "dialect/kubernetes.h"
+#include "dialect/kubernetes_job.h"
 #include "dialect/kubernetes_read.h"
 #include "format/json.h"
 #include "format/text.h"
@@ -25,147 +24,10 @@ struct GroupRecord {
   std::string queue;
 };
 
-/// The role of a pod within its gang, in the words of the operators that make them.
-std::string role_name(const PodRecord& pod) {
-  for (const std::string_view key :
-       {"volcano.sh/task-spec", "training.kubeflow.org/replica-type"}) {
-    if (const std::string* const value = pod.labels.find(key)) return *value;
-  }
-  return "task";
-}
-
 /// Holds a card in the eyes of Kubernetes, while pods with annotations share it.
 bool reserves_a_card(const PodRecord& pod) {
   return pod.space == "kai-resource-reservation" || pod.space == "runai-reservation";
 }
-
-/// A job as far as it has been read: of a pod only what the job will keep.
-class JobDraft {
- public:
-  JobDraft(std::string name, const PodRecord& first)
-      : spec_(std::make_shared<JobSpec>()), group_(first.group) {
-    spec_->name = std::move(name);
-    spec_->space = first.space;
-    spec_->queue = first.queue;
-    spec_->labels = first.labels;
-    spec_->priority = first.priority;
-    created_ = first.created;
-  }
-
-  std::size_t pods() const { return pods_; }
-
-  /// Equal pods are one role.
-  void add(PodRecord pod) {
-    spec_->priority = std::max(spec_->priority, pod.priority);
-    created_ = std::min(created_, pod.created);
-    min_ = std::max(min_, pod.group_min);
-    gated_ |= pod.gated;
-    ++pods_;
-    std::string name = role_name(pod);
-    Hash hash;
-    hash.add(name).add(hash_of(pod.shape));
-    for (const Label& label : pod.labels.all()) hash.add(label.key).add(label.value);
-    const auto [begin, end] = known_.equal_range(hash.value());
-    const auto same = std::find_if(begin, end, [&](const auto& entry) {
-      const RoleSpec& role = roles_[entry.second].spec;
-      return role.name == name && role.labels == pod.labels &&
-             role.alternatives.front() == pod.shape;
-    });
-    const std::size_t row = same == end ? roles_.size() : same->second;
-    if (same == end) {
-      known_.emplace(hash.value(), row);
-      roles_.push_back({.spec = {.name = std::move(name), .count = 0, .min = 0}, .pods = {}});
-      roles_.back().spec.labels = std::move(pod.labels);
-      roles_.back().spec.alternatives.push_back(std::move(pod.shape));
-    }
-    ++roles_[row].spec.count;
-    runs_ |= !pod.node.empty();
-    roles_[row].pods.push_back({std::move(pod.name), std::move(pod.node), pod.gated});
-  }
-
-  GroupKey group() const { return {spec_->space, group_}; }
-
-  void told_by(const GroupRecord& group) {
-    if (group.min > 0) min_ = group.min;
-    if (!group.queue.empty()) spec_->queue = group.queue;
-  }
-
-  /// The job, and its pods in the order of its roles.
-  std::shared_ptr<JobSpec> finish(Submission& submission, Snapshot::Standing& standing) && {
-    GroupSpec group{.closeness = {}, .copies = 1, .roles = {}};
-    if (runs_) leave_out_gated();
-    share_minimum();
-    for (Role& role : roles_) {
-      group.roles.push_back(std::move(role.spec));
-      for (Pod& pod : role.pods) {
-        standing.pods.push_back(std::move(pod.name));
-        standing.nodes.push_back(std::move(pod.node));
-      }
-    }
-    GangSpec gang;
-    gang.groups.push_back(std::move(group));
-    spec_->gangs.push_back(std::make_shared<const GangSpec>(std::move(gang)));
-    standing.gated = gated_ && !runs_;
-    submission.at = created_;
-    submission.gpu_milli = gpu_milli_of(*spec_);
-    return std::move(spec_);
-  }
-
- private:
-  struct Pod {
-    std::string name;
-    std::string node;
-    bool gated = false;
-  };
-  struct Role {
-    RoleSpec spec;
-    std::vector<Pod> pods;
-  };
-
-  /// A minimum of the gang as a whole may be met by any of its pods, a role has one of its own:
-  /// those that run count first, then those that ask for the least, in whatever order they are
-  /// listed.
-  void share_minimum() {
-    std::vector<Role*> order;
-    for (Role& role : roles_) order.push_back(&role);
-    const auto cost = [](const Role* role) {
-      const TaskShape& shape = role->spec.alternatives.front();
-      std::int64_t milli = 0;
-      for (const DeviceRequest& part : shape.devices) {
-        milli += std::int64_t{part.count} * part.compute_permille;
-      }
-      const bool waits =
-          std::ranges::all_of(role->pods, [](const Pod& pod) { return pod.node.empty(); });
-      const auto cpu = std::ranges::find(shape.resources, "cpu", &NamedAmount::name);
-      return std::tuple(waits, milli, cpu == shape.resources.end() ? 0 : cpu->amount);
-    };
-    std::ranges::stable_sort(order, {}, cost);
-    std::uint32_t left = min_ == 0 ? limits::tasks_per_job : min_;
-    for (Role* role : order) {
-      role->spec.min = std::min(role->spec.count, left);
-      left -= role->spec.min;
-    }
-  }
-
-  /// Where some of a gang run already, those behind a gate are not waited for.
-  void leave_out_gated() {
-    for (Role& role : roles_) {
-      std::erase_if(role.pods, &Pod::gated);
-      role.spec.count = static_cast<std::uint32_t>(role.pods.size());
-    }
-    std::erase_if(roles_, [](const Role& role) { return role.pods.empty(); });
-  }
-
-  std::shared_ptr<JobSpec> spec_;
-  std::string group_;
-  std::uint32_t min_ = 0;  ///< 0: all of them.
-  Instant created_;
-  bool gated_ = false;
-  bool runs_ = false;  ///< Some of its pods do.
-  std::size_t pods_ = 0;
-  std::vector<Role> roles_;
-  std::multimap<std::uint64_t, std::size_t> known_;  ///< Rows of `roles_` by their contents.
-};
 
 class SnapshotRead {
  public:
@@ -191,9 +53,9 @@ class SnapshotRead {
     std::vector<std::shared_ptr<JobSpec>> specs;
     specs.reserve(drafts_.size());
     for (; !drafts_.empty(); drafts_.pop_front()) {
-      JobDraft& draft = drafts_.front();
-      const auto group = groups_.find(draft.group());
-      if (group != groups_.end()) draft.told_by(group->second);
+      PodJob& draft = drafts_.front();
+      const auto group = groups_.find({draft.space(), draft.group()});
+      if (group != groups_.end()) draft.told_by(group->second.min, group->second.queue);
       Submission& submission = out_.workload.jobs.emplace_back();
       specs.push_back(std::move(draft).finish(submission, out_.standing.emplace_back()));
     }
@@ -257,7 +119,7 @@ class SnapshotRead {
     }
     const auto [row, fresh] = gangs_.try_emplace({pod.space, pod.group}, drafts_.size());
     if (fresh) drafts_.emplace_back(pod.group, pod);
-    JobDraft& draft = drafts_[row->second];
+    PodJob& draft = drafts_[row->second];
     if (draft.pods() >= limits::tasks_per_job) {
       return fail(Error{Code::limit,
                         fmt::format("the gang {}/{} has more than {} pods", pod.space, pod.group,
@@ -290,7 +152,7 @@ class SnapshotRead {
   std::set<GroupKey> pod_names_;
   std::map<GroupKey, std::size_t> gangs_;  ///< Rows of `drafts_`.
   std::map<GroupKey, GroupRecord> groups_;
-  std::deque<JobDraft> drafts_;
+  std::deque<PodJob> drafts_;
   std::set<std::string, std::less<>> sharing_;  ///< Nodes with such cards.
   std::vector<DeviceType> shared_;  ///< Types of cards that stand for several units, each once.
 };
