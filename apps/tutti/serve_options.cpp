@@ -107,6 +107,25 @@ void declare_keeping(CLI::App& serve, ServeOptions& options) {
       ->take_last();
 }
 
+void declare_kubernetes(CLI::App& serve, KubernetesOptions& options) {
+  CLI::Option* const wanted = serve.add_flag(
+      "--kubernetes", options.wanted, "Place the pods of a cluster instead of running jobs here");
+  serve.add_option("--kubeconfig", options.kubeconfig, "How to reach it; else as kubectl does")
+      ->needs(wanted)
+      ->type_name("FILE")
+      ->take_last();
+  serve.add_option("--context", options.context, "Of that file; else its current one")
+      ->needs(wanted)
+      ->type_name("NAME")
+      ->take_last();
+  serve
+      .add_option("--scheduler-name", options.schedulers,
+                  "Pods that name this scheduler are placed; else tutti; may repeat")
+      ->needs(wanted)
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+}
+
 std::string joined(const std::vector<std::string>& words) {
   const std::vector<std::string_view> views(words.begin(), words.end());
   return words.empty() ? "none" : join_names(views, views.size());
@@ -147,16 +166,19 @@ void declare_serve(CLI::App& app, Run& run) {
   declare_machine(*command, *options);
   declare_limits(*command, *options);
   declare_keeping(*command, *options);
+  declare_kubernetes(*command, options->kubernetes);
   command->add_option("--policy", options->policy, "A built-in policy or a file")
       ->type_name("NAME|FILE")
       ->take_last();
   command->footer(
       "Examples:\n"
       "  tutti serve\n"
-      "  tutti serve --data /tmp/try --listen 127.0.0.1:0 --fake-devices 8xA100-80G");
+      "  tutti serve --data /tmp/try --listen 127.0.0.1:0 --fake-devices 8xA100-80G\n"
+      "  tutti serve --kubernetes --scheduler-name tutti --scheduler-name volcano");
   command->callback([options, &run] {
     run = [options] {
-      const Result<int> done = serve(*options);
+      const bool cluster = options->kubernetes.wanted;
+      const Result<int> done = cluster ? serve_kubernetes(*options) : serve(*options);
       return done ? *done : complain(done.error());
     };
   });

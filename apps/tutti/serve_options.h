@@ -12,7 +12,15 @@
 
 namespace tutti {
 
+struct KubernetesOptions {
+  bool wanted = false;
+  std::string kubeconfig;  ///< Empty: where kubectl looks, then what a pod finds.
+  std::string context;
+  std::vector<std::string> schedulers{"tutti"};  ///< Whose pods are placed.
+};
+
 struct ServeOptions {
+  KubernetesOptions kubernetes;
   std::string data;
   std::string listen = "127.0.0.1:7070";
   std::string tls_cert;
@@ -36,5 +44,7 @@ HealthRoutes::Settings settings_of(const ServeOptions& options);
 
 /// Serves until it is told to end; returns the exit code.
 Result<int> serve(const ServeOptions& options);
+/// The same for the pods of a cluster.
+Result<int> serve_kubernetes(const ServeOptions& options);
 
 }  // namespace tutti
