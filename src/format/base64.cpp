@@ -13,8 +13,8 @@ constexpr std::uint8_t no_digit = 64;
 constexpr std::array<std::uint8_t, 256> digit_values = [] {
   std::array<std::uint8_t, 256> out{};
   out.fill(no_digit);
-  for (std::uint8_t at = 0; at < alphabet.size(); ++at) {
-    out[static_cast<unsigned char>(alphabet[at])] = at;
+  for (std::size_t at = 0; at < alphabet.size(); ++at) {
+    out[static_cast<unsigned char>(alphabet[at])] = static_cast<std::uint8_t>(at);
   }
   return out;
 }();

@@ -246,8 +246,8 @@ Result<void> load_identity_text(SSL_CTX* settings, const std::string& certificat
   if (!own || SSL_CTX_use_certificate(settings, own.get()) != 1) {
     return refused_text("cannot read the client's certificate");
   }
-  while (Certificate above = next_certificate(bio.get())) {
-    if (SSL_CTX_add0_chain_cert(settings, above.get()) == 1) (void)above.release();
+  while (const Certificate above = next_certificate(bio.get())) {
+    SSL_CTX_add1_chain_cert(settings, above.get());
   }
   if (!at_end_of_pem()) return refused_text("cannot read the client's certificate");
   ERR_clear_error();

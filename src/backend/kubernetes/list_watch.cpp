@@ -75,7 +75,7 @@ class ListWatch::Core : public std::enable_shared_from_this<Core> {
     list("");
   }
 
-  std::string query(std::string more) const {
+  std::string query(const std::string& more) const {
     return settings_.query.empty() ? more : settings_.query + "&" + more;
   }
 
@@ -88,7 +88,7 @@ class ListWatch::Core : public std::enable_shared_from_this<Core> {
     const bool first = next.empty();
     call_ = api_.send({.verb = Verb::list,
                        .path = settings_.path,
-                       .query = query(std::move(asked)),
+                       .query = query(asked),
                        .deadline = list_deadline,
                        // Further pages are not lightly given up: all would begin anew.
                        .once = first},
@@ -211,7 +211,7 @@ class ListWatch::Core : public std::enable_shared_from_this<Core> {
       ApiFailure failure = read_status(event->object);
       failure.about = "watch " + settings_.path;
       if (!failure.answered()) failure.status = 500;
-      return take_failure(std::move(failure));
+      return take_failure(failure);
     }
     const auto head = read_object_head(event->object);
     if (!head) return trouble(TroubleKind::unreadable, unreadable(head.error(), event->object));
@@ -254,7 +254,7 @@ class ListWatch::Core : public std::enable_shared_from_this<Core> {
 
   // --- Failures ---------------------------------------------------------------------------------
 
-  void take_failure(ApiFailure failure) {
+  void take_failure(const ApiFailure& failure) {
     ++watches_;
     call_ = ApiCall();
     if (failure.status == 404 || failure.status == 403) return wait_for_kind(failure);
