@@ -159,12 +159,14 @@ void declare_put(CLI::App& queue, Run& run, bool create) {
                    "What it may use at most: gpu=8, memory=64Gi; gpu=none: no limit; may repeat")
       ->type_name("RESOURCE=AMOUNT")
       ->allow_extra_args(false);
-  command->add_option("--weight", options->weight, "Its share beside others; else 1")
+  command
+      ->add_option("--weight", options->weight,
+                   "Its share beside others, once there are fair shares: without effect until then")
       ->type_name("N")
       ->take_last();
   command->add_flag("--dry-run", options->dry_run, "Say what would change for whom");
   command->add_flag("--json", options->json, "Print the server's answer");
-  command->footer(create ? "Example:\n  tutti queue create research --limit gpu=8 --weight 2"
+  command->footer(create ? "Example:\n  tutti queue create research --limit gpu=8"
                          : "Examples:\n  tutti queue set research --limit gpu=16 --dry-run\n"
                            "  tutti queue set research --limit gpu=none");
   on_call(*command, run, [options, create] { return put(*options, create); });

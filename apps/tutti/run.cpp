@@ -196,8 +196,10 @@ class Sitting {
     if (code != 0 || end.find("task")->text_value() == "succeeded") return code;
     // It never ran, or its end tells nothing: then the job's reason does.
     const Value* const reason = end.find("reason");
-    return fail(Code::conflict, fmt::format("job {} is {}: {}", job_,
-                                            end.find("state")->text_value(), reason->text_value()));
+    const std::string_view why = reason->text_value();
+    return fail(Code::conflict,
+                fmt::format("job {} is {}{}{}", job_, end.find("state")->text_value(),
+                            why.empty() ? "" : ": ", why));
   }
 
   const Client& client_;

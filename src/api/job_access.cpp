@@ -36,7 +36,7 @@ const JobRow* job_for(Call& call, const JobTable& jobs, Deed deed) {
     if (id && jobs.forgot(JobId(*id))) {
       call.refuse(
           {Code::not_found,
-           "job " + call.parts[0] + " ended, and is forgotten by now",
+           "job " + call.parts[0] + " ended and is forgotten by now, or was refused when it came",
            {},
            "ttl says how long a job is shown after its end, and --keep-ended of the server"});
       return nullptr;

@@ -378,7 +378,7 @@ TEST_F(JobRoutesTest, WhatIsForgottenSaysSo) {
   jobs_.forget(Instant::max());
   const net::Response gone = ask("GET", "/api/v1/jobs/1");
   EXPECT_EQ(gone.status, 404);
-  EXPECT_THAT(gone.body, HasSubstr("job 1 ended, and is forgotten by now"));
+  EXPECT_THAT(gone.body, HasSubstr("job 1 ended and is forgotten by now"));
   EXPECT_EQ(ask("GET", "/api/v1/jobs/1/output").status, 404);
   EXPECT_THAT(ask("GET", "/api/v1/jobs/2").body, HasSubstr("no job 2"));
 }

@@ -97,6 +97,18 @@ TEST_F(JobTableTest, SaysWhyAJobFailed) {
   EXPECT_THAT(json(id), HasSubstr(R"("exit_code":137)"));
 }
 
+TEST_F(JobTableTest, ItsCodeIsThatOfTheTaskThatFailed) {
+  const GangRule stop{.when = GangRule::When::task_failed, .then = GangRule::Then::stop};
+  const JobId id = submit(2, false, {.gang_rules = {stop}});
+  apply(PlanDecided{{placement({id, 0}, 0, 0), placement({id, 1}, 0, 1)}});
+  apply(TaskExited{{id, 1}, 1, 9});
+  apply(PlanDecided{{{.kind = ActionKind::evict, .task = {id, 0}, .attempt = 1}}});
+  apply(TaskExited{{id, 0}, 1, 143, ExitCause::signalled});
+  EXPECT_EQ(row(id).state, JobState::failed);
+  EXPECT_EQ(row(id).reason, "task 1 exited with code 9");
+  EXPECT_THAT(json(id), HasSubstr(R"("exit_code":9)"));
+}
+
 TEST_F(JobTableTest, WaitsAgainAfterItsNodeWasLost) {
   const JobId id = submit();
   apply(PlanDecided{{placement({id, 0}, 0, 0)}});

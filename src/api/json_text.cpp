@@ -101,10 +101,9 @@ std::uint32_t newest_attempt(const JobRow& row) {
 
 std::optional<std::int32_t> exit_code(const JobRow& row) {
   if (!row.finished || row.state == JobState::cancelled) return std::nullopt;
-  for (const TaskRow& task : row.tasks) {
-    if (task.exit_code != 0) return task.exit_code;
-  }
-  return 0;
+  // Not that of a task that was stopped because of it.
+  const auto failed = std::ranges::find(row.tasks, TaskPhase::failed, &TaskRow::phase);
+  return failed == row.tasks.end() ? 0 : failed->exit_code;
 }
 
 JobFields all_job_fields() { return JobFields().set(); }

@@ -172,7 +172,7 @@ class Cluster {
     tell([](ClusterMirror& to) { to.end_pods(); });
     tell([](ClusterMirror& to) { to.begin_nodes(); });
     for (const auto& [name, spec] : nodes_) {
-      tell([spec = spec](ClusterMirror& to) { to.node(spec); });
+      tell([node = spec](ClusterMirror& to) { to.node(node); });
     }
     tell([](ClusterMirror& to) { to.end_nodes(); });
   }

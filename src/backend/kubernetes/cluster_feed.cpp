@@ -59,7 +59,10 @@ WatchReports ClusterFeed::pod_reports() {
       .replace = [this] { ports_.tell([](ClusterMirror& to) { to.begin_pods(); }); },
       .replaced = [this] { ports_.tell([](ClusterMirror& to) { to.end_pods(); }); },
       .upsert = [this](const ObjectHead& head, std::string_view object) { take_pod(head, object); },
-      .remove = [this](const ObjectHead& head, std::string_view object) { lose_pod(head, object); },
+      .remove =
+          [this](const ObjectHead& head, std::string_view) {
+            ports_.tell([uid = head.uid](ClusterMirror& to) { to.pod_gone(uid); });
+          },
       .synced = [this] { one_synced(); },
       .trouble = [this](const WatchTrouble& trouble) { complain_of(trouble, "pods"); }};
 }
@@ -85,17 +88,6 @@ void ClusterFeed::take_pod(const ObjectHead& head, std::string_view object) {
     return ports_.tell([uid = head.uid](ClusterMirror& to) { to.pod_gone(uid); });
   }
   ports_.tell([pod = *std::move(pod)](ClusterMirror& to) mutable { to.pod(std::move(pod)); });
-}
-
-/// Its last state says whether it ended well.
-void ClusterFeed::lose_pod(const ObjectHead& head, std::string_view object) {
-  const Result<Value> value = parse_json(object);
-  Result<PodRecord> pod = value ? decode_pod(*value, ports_.catalog) : fail(value.error());
-  if (pod && pod->ended()) {
-    return ports_.tell(
-        [pod = *std::move(pod)](ClusterMirror& to) mutable { to.pod(std::move(pod)); });
-  }
-  ports_.tell([uid = head.uid](ClusterMirror& to) { to.pod_gone(uid); });
 }
 
 void ClusterFeed::complain(const std::string& about, const std::string& text) {

@@ -39,7 +39,6 @@ class ClusterFeed {
   WatchReports pod_reports();
   void take_node(std::string_view object);
   void take_pod(const ObjectHead& head, std::string_view object);
-  void lose_pod(const ObjectHead& head, std::string_view object);
   void complain(const std::string& about, const std::string& text);
   void complain_of(const WatchTrouble& trouble, std::string_view what);
   void one_synced();

@@ -67,11 +67,18 @@ void ClusterMirror::node(NodeSpec spec) {
 void ClusterMirror::node_gone(const std::string& name) {
   const auto at = nodes_.find(name);
   if (at == nodes_.end()) return;
-  const std::set<std::string> uids = at->second.pods;
-  for (const std::string& uid : uids) end(uid, pods_.at(uid), 1, ExitCause::lost);
-  if (!uids.empty()) homeless_[name] = uids;
-  events_.emplace_back(NodeLost{name});
+  const std::set<std::string> uids = std::move(at->second.pods);
   nodes_.erase(at);
+  for (const std::string& uid : uids) {
+    Pod& pod = pods_.at(uid);
+    if (pod.stage == Stage::ordered) {
+      set_stage(pod, Stage::waiting);  // State says the same, by itself.
+      continue;
+    }
+    end(uid, pod);
+    homeless_[name].insert(uid);
+  }
+  events_.emplace_back(NodeLost{name});
 }
 
 void ClusterMirror::end_nodes() {
@@ -86,15 +93,7 @@ void ClusterMirror::end_nodes() {
 
 void ClusterMirror::pod(PodRecord record) {
   const std::string uid = uid_of(record);
-  if (record.ended()) {
-    const auto known = pods_.find(uid);
-    if (known == pods_.end()) return;
-    if (known->second.stage >= Stage::ordered) {
-      const bool well = record.phase == PodPhase::succeeded;
-      end(uid, known->second, well ? 0 : 1, ExitCause::exited);
-    }
-    return pod_gone(uid);
-  }
+  if (record.ended()) return pod_gone(uid);
   const auto [at, fresh] = pods_.try_emplace(uid);
   Pod& pod = at->second;
   pod.round = pods_round_;
@@ -136,26 +135,26 @@ void ClusterMirror::take_in(const std::string& uid, Pod& pod) {
 
 void ClusterMirror::changed_while_waiting(const std::string& uid, Pod& pod, PodRecord record) {
   const std::uint64_t content = content_of(record);
-  const bool known_node = nodes_.contains(record.node);
-  if (known_node && pod.task) {
+  if (pod.task && content == pod.content && nodes_.contains(record.node)) {
     pod.record = std::move(record);
     leave_group(pod);
     return note_bound(uid, pod);
   }
   const bool stays = may_wait(record) && (content == pod.content || pod.stage == Stage::ordered);
   if (!stays) {
-    pod.stage == Stage::ordered ? end(uid, pod, 1, ExitCause::lost) : withdraw(uid, pod);
+    pod.stage == Stage::ordered ? end(uid, pod) : withdraw(uid, pod);
   }
-  pod.content = content;
   pod.record = std::move(record);
-  if (!stays) take_in(uid, pod);
+  if (stays) return;
+  pod.content = content;
+  take_in(uid, pod);
 }
 
 void ClusterMirror::changed_while_bound(const std::string& uid, Pod& pod, PodRecord record) {
   const std::uint64_t content = content_of(record);
   if (content != pod.content || record.node != pod.record.node) {
     // It was resized, or has other labels: what it holds is another amount, or another name.
-    end(uid, pod, 0, ExitCause::exited);
+    end(uid, pod);
     pod.content = content;
     pod.record = std::move(record);
     return take_in(uid, pod);
@@ -165,6 +164,7 @@ void ClusterMirror::changed_while_bound(const std::string& uid, Pod& pod, PodRec
 }
 
 void ClusterMirror::note_bound(const std::string& uid, Pod& pod) {
+  if (pod.stage == Stage::ordered) leave_node(pod.target, uid);
   nodes_.at(pod.record.node).pods.insert(uid);
   if (pod.stage != Stage::ordered || pod.target != pod.record.node) {
     events_.emplace_back(TaskBound{*pod.task, pod.record.node});
@@ -194,11 +194,11 @@ void ClusterMirror::withdraw(const std::string& uid, Pod& pod) {
   forget_task(pod);
 }
 
-void ClusterMirror::end(const std::string& uid, Pod& pod, std::int32_t exit_code, ExitCause cause) {
-  events_.emplace_back(TaskExited{*pod.task, pod.attempt, exit_code, cause});
-  if (const auto node = nodes_.find(pod.record.node); node != nodes_.end()) {
-    node->second.pods.erase(uid);
-  }
+/// However it ended: what follows for the others is the business of who made them, and a task that
+/// failed would end its gang.
+void ClusterMirror::end(const std::string& uid, Pod& pod) {
+  events_.emplace_back(TaskExited{*pod.task, pod.attempt});
+  leave_node(pod.stage == Stage::ordered ? pod.target : pod.record.node, uid);
   set_stage(pod, Stage::aside);
   forget_task(pod);
 }
@@ -210,7 +210,7 @@ void ClusterMirror::pod_gone(const std::string& uid) {
   if (pod.stage == Stage::waiting) {
     withdraw(uid, pod);
   } else if (pod.stage != Stage::aside) {
-    end(uid, pod, 1, ExitCause::lost);
+    end(uid, pod);
   }
   leave_home(uid, pod);
   pods_.erase(at);
@@ -239,6 +239,10 @@ void ClusterMirror::forget_task(Pod& pod) {
   if (pod.task) tasks_.erase(*pod.task);
   pod.task.reset();
   pod.attempt = 0;
+}
+
+void ClusterMirror::leave_node(const std::string& name, const std::string& uid) {
+  if (const auto node = nodes_.find(name); node != nodes_.end()) node->second.pods.erase(uid);
 }
 
 void ClusterMirror::leave_home(const std::string& uid, const Pod& pod) {
@@ -334,7 +338,7 @@ std::optional<ClusterMirror::Binding> ClusterMirror::order(const Action& place,
   const auto known = tasks_.find(place.task);
   if (known == tasks_.end()) {
     // Its pod has gone while others of its job got places: nothing is left to do.
-    events_.emplace_back(TaskExited{place.task, place.attempt, 0, ExitCause::lost});
+    events_.emplace_back(TaskExited{place.task, place.attempt});
     return std::nullopt;
   }
   Pod& pod = pods_.at(known->second);
@@ -344,6 +348,7 @@ std::optional<ClusterMirror::Binding> ClusterMirror::order(const Action& place,
   set_stage(pod, Stage::ordered);
   pod.attempt = place.attempt;
   pod.target = node;
+  nodes_.at(node).pods.insert(known->second);
   return Binding{.task = place.task,
                  .attempt = place.attempt,
                  .space = pod.record.space,
@@ -357,6 +362,7 @@ void ClusterMirror::refused(const TaskId& task, std::uint32_t attempt, std::stri
   if (known == tasks_.end()) return;
   Pod& pod = pods_.at(known->second);
   if (pod.stage != Stage::ordered || pod.attempt != attempt) return;
+  leave_node(pod.target, known->second);
   set_stage(pod, Stage::waiting);
   events_.emplace_back(TaskRefused{task, attempt, std::move(reason)});
 }

@@ -98,7 +98,7 @@ class ClusterMirror {
   };
   struct Node {
     NodeSpec spec;
-    std::set<std::string> pods;  ///< Uids of what is bound there.
+    std::set<std::string> pods;  ///< Uids of what is bound there, or ordered to be.
     std::uint64_t round = 0;
   };
 
@@ -114,9 +114,10 @@ class ClusterMirror {
   /// It waits no longer; what was made of it is taken back. Then it is aside.
   void withdraw(const std::string& uid, Pod& pod);
   /// Its task is over; what it held is free. Then it is aside.
-  void end(const std::string& uid, Pod& pod, std::int32_t exit_code, ExitCause cause);
+  void end(const std::string& uid, Pod& pod);
   void set_stage(Pod& pod, Stage stage);
   void forget_task(Pod& pod);
+  void leave_node(const std::string& name, const std::string& uid);
   void leave_home(const std::string& uid, const Pod& pod);
 
   /// Something of its group's job gets a place: that job is not made anew any more.
