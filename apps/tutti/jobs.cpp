@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ namespace {
 struct JobsOptions {
   ServerWords server;
   std::string id;
+  std::vector<std::string> ids;  ///< Where several may be named.
   std::string state;
   std::string user;
   std::string queue;
@@ -132,13 +134,27 @@ Result<void> explain_job(const JobsOptions& options) {
   return print(explanation.find("text")->text_value());
 }
 
-Result<void> change(const JobsOptions& options, std::string_view verb) {
-  const Client client = TRY(Client::find(options.server));
+Result<void> change_one(const Client& client, const JobsOptions& options, std::string_view verb) {
   const std::string answer = TRY(client.post(path_of(options, fmt::format(":{}", verb))));
   if (options.json) return print(answer + "\n");
   const Value job = TRY(parse_json(answer));
   return print(fmt::format("job {} is {}{}\n", options.id, text_of(job, "state"),
                            text_of(job, "reason").empty() ? "" : ": " + text_of(job, "reason")));
+}
+
+/// Each for itself: one that cannot be changed keeps no other from it.
+Result<void> change(JobsOptions options, std::string_view verb) {
+  const Client client = TRY(Client::find(options.server));
+  std::optional<Error> failed;
+  for (const std::string& id : options.ids) {
+    options.id = id;
+    const Result<void> done = change_one(client, options, verb);
+    if (done) continue;
+    if (failed) complain(*failed);
+    failed = done.error();
+  }
+  if (failed) return fail(*failed);
+  return {};
 }
 
 Result<void> logs(const JobsOptions& options) {
@@ -174,6 +190,17 @@ void declare_job(CLI::App& app, Run& run, const JobVerb& verb, const Do act) {
   command->add_option("ID", options->id, "Of the job")->required()->type_name("");
   command->add_flag("--json", options->json, "Print the server's answer");
   command->footer("Example:\n  tutti " + verb.name + " 17");
+}
+
+/// A command that changes jobs.
+void declare_change(CLI::App& app, Run& run, const JobVerb& verb, const Do act) {
+  auto options = std::make_shared<JobsOptions>();
+  CLI::App* command = declare_one(app, run, verb, options, act);
+  command->add_option("ID", options->ids, "Of the job; of several, one after the other")
+      ->required()
+      ->type_name("...");
+  command->add_flag("--json", options->json, "Print the server's answer, a line for each job");
+  command->footer("Examples:\n  tutti " + verb.name + " 17\n  tutti " + verb.name + " 17 18 19");
 }
 
 void declare_list(CLI::App& app, Run& run) {
@@ -256,12 +283,12 @@ void declare_jobs(CLI::App& app, Run& run) {
   declare_job(app, run, {"job", "Show one job"}, show_job);
   declare_job(app, run, {"explain", "Say why a job waits, and what would make it start"},
               explain_job);
-  declare_job(app, run, {"cancel", "Give a job up; what runs of it is stopped"},
-              [](const JobsOptions& given) { return change(given, "cancel"); });
-  declare_job(app, run, {"hold", "Let nothing more of a job start"},
-              [](const JobsOptions& given) { return change(given, "hold"); });
-  declare_job(app, run, {"release", "Let a held job start"},
-              [](const JobsOptions& given) { return change(given, "release"); });
+  declare_change(app, run, {"cancel", "Give a job up; what runs of it is stopped"},
+                 [](const JobsOptions& given) { return change(given, "cancel"); });
+  declare_change(app, run, {"hold", "Let nothing more of a job start"},
+                 [](const JobsOptions& given) { return change(given, "hold"); });
+  declare_change(app, run, {"release", "Let a held job start"},
+                 [](const JobsOptions& given) { return change(given, "release"); });
   declare_logs(app, run);
 }
 

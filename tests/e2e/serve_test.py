@@ -75,6 +75,16 @@ class ServeTest(ServeCase):
         self.ask("release", number)
         self.wait_for_state(number, "succeeded")
 
+    def test_several_jobs_are_changed_at_once(self):
+        self.start()
+        jobs = [self.submit("--hold", "--", "true") for _ in range(3)]
+        refused = self.ask("cancel", jobs[0], "99", jobs[1], "98", code=2)
+        self.assertRegex(refused, r"(?s)no job 99.*no job 98")
+        self.assertEqual([self.job(each)["state"] for each in jobs],
+                         ["cancelled", "cancelled", "held"])
+        lines = self.ask("release", "--json", jobs[2]).splitlines()
+        self.assertEqual([json.loads(line)["id"] for line in lines], [jobs[2]])
+
     def test_jobs_of_a_file_start_together(self):
         self.start()
         path = self.file("jobs.yaml", "jobs:\n- {name: 'a-[0-2]', cpu: 0.1, command: 'exit 0'}\n")

@@ -227,6 +227,61 @@ TEST_F(ClusterMirrorTest, PodsWaitForTheirNode) {
   EXPECT_EQ(free_cpu("n7"), 8000);
 }
 
+TEST_F(ClusterMirrorTest, ANodeGoesWhileAPodIsOnItsWayThere) {
+  mirror_.pod(pod_record("a"));
+  take();
+  const TaskId task{JobId(1), 0};
+  place(task, "n1");
+  mirror_.node_gone("n1");
+  EXPECT_THAT(take(), ElementsAre("node_lost"));
+  mirror_.node(node_spec("n1"));
+  mirror_.pod(pod_record("a", "n1"));
+  EXPECT_THAT(take(), ElementsAre("node_reported", "task_bound")) << "it was bound all the same";
+  mirror_.pod_gone("uid-a");
+  EXPECT_THAT(take(), ElementsAre("task_exited"));
+  EXPECT_EQ(free_cpu("n1"), 8000);
+}
+
+TEST_F(ClusterMirrorTest, ANewOrderAfterItsNodeWentIsCarriedOut) {
+  mirror_.pod(pod_record("a"));
+  take();
+  const TaskId task{JobId(1), 0};
+  place(task, "n1");
+  mirror_.node_gone("n1");
+  take();
+  const auto again = place(task, "n0");
+  ASSERT_TRUE(again);
+  mirror_.refused(task, 1, "no such node");
+  EXPECT_THAT(take(), IsEmpty()) << "that was the order before";
+  mirror_.pod(pod_record("a", "n0"));
+  EXPECT_THAT(take(), IsEmpty());
+  EXPECT_EQ(free_cpu("n0"), 7000);
+}
+
+TEST_F(ClusterMirrorTest, APodThatIsResizedBeforeItsBindingIsSeenHoldsTheNewAmount) {
+  mirror_.pod(pod_record("a"));
+  take();
+  place({JobId(1), 0}, "n1");
+  PodRecord larger = pod_record("a", "n1");
+  larger.shape.resources = {{"cpu", 3000}};
+  mirror_.pod(larger);
+  EXPECT_THAT(take(), ElementsAre("task_exited", "job_submitted", "task_bound"));
+  EXPECT_EQ(free_cpu("n1"), 5000);
+}
+
+TEST_F(ClusterMirrorTest, TheEndOfOneMemberDoesNotEndItsGang) {
+  for (const std::string name : {"w0", "w1", "w2"}) mirror_.pod(member(name, 2));
+  take();
+  place({JobId(1), 0}, "n0");
+  place({JobId(1), 1}, "n1");
+  mirror_.pod(member("w0", 2, "n0"));
+  PodRecord failed = member("w0", 2, "n0");
+  failed.phase = PodPhase::failed;
+  mirror_.pod(failed);
+  take();
+  EXPECT_EQ(phase({JobId(1), 2}), TaskPhase::pending) << "it may still get its place";
+}
+
 TEST_F(ClusterMirrorTest, TheOldestIsSubmittedFirst) {
   PodRecord late = pod_record("a");
   late.created = Instant{20};
