@@ -1,6 +1,7 @@
 #include "api/fate.h"
 
 #include <algorithm>
+#include <string>
 
 #include "api/job_access.h"
 #include "format/text.h"
@@ -48,6 +49,26 @@ void write_fate(JsonWriter& json, const Supposed& supposed, const PolicyFactory&
   const std::vector<NodeIndex> places = places_of(supposed.state, job);
   json.member("runs", !places.empty());
   if (!places.empty()) write_nodes(json, supposed.state, places);
+}
+
+void write_fates(JsonWriter& json, const Supposed& supposed, const PolicyFactory& factory,
+                 const User& reader, std::span<const Event> submissions) {
+  std::size_t explained = 0;
+  json.begin_list();
+  for (const Event& event : submissions) {
+    const auto& submitted = std::get<JobSubmitted>(event);
+    json.begin_object().member("name", submitted.spec->name);
+    const bool starts = std::ranges::find(supposed.starts, submitted.id, &Supposed::Start::job) !=
+                        supposed.starts.end();
+    if (starts || ++explained <= explained_most) {
+      write_fate(json, supposed, factory, reader, submitted.id);
+    } else {
+      json.member("starts", false);
+      json.member("text", "why is said of the first " + std::to_string(explained_most) + " only\n");
+    }
+    json.end_object();
+  }
+  json.end_list();
 }
 
 Result<bool> is_dry_run(const net::Request& request) {

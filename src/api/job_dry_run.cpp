@@ -21,14 +21,9 @@ std::string fates_json(const State& state, const std::vector<Event>& events,
   const Supposed supposed = suppose(state, factory, events);
   std::string out;
   JsonWriter json(out);
-  json.begin_object().member("dry_run", true).key("jobs").begin_list();
-  for (const Event& event : events) {
-    const auto& submitted = std::get<JobSubmitted>(event);
-    json.begin_object().member("name", submitted.spec->name);
-    write_fate(json, supposed, factory, reader, submitted.id);
-    json.end_object();
-  }
-  json.end_list().end_object();
+  json.begin_object().member("dry_run", true).key("jobs");
+  write_fates(json, supposed, factory, reader, events);
+  json.end_object();
   return out;
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/fate.h"
 #include "api/job_page.h"
 #include "api/test_routes.h"
 #include "format/json.h"
@@ -49,6 +50,19 @@ TEST_F(JobRoutesTest, ADryRunSaysWhatWouldComeAndChangesNothing) {
   EXPECT_EQ(ask("POST", "/api/v1/jobs?dry_run=yes", two).status, 400);
   EXPECT_THAT(ask("GET", "/api/v1/jobs").body, HasSubstr(R"("jobs":[])"));
   EXPECT_EQ(submit().body, R"({"id":"1","ids":["1"]})");
+}
+
+/// Each search for a reason keeps the engine from its work.
+TEST_F(JobRoutesTest, ADryRunOfManyJobsExplainsTheFirst) {
+  const std::string body =
+      ask("POST", "/api/v1/jobs?dry_run=true",
+          R"({"job": {"name": "j", "gpus": 8, "copies": 20, "command": ["true"]}})")
+          .body;
+  std::size_t short_ones = 0;
+  for (std::size_t at = 0; (at = body.find("of the first 5 only", at)) != body.npos; ++at) {
+    ++short_ones;
+  }
+  EXPECT_EQ(short_ones, 20 - 1 - explained_most) << body;
 }
 
 TEST_F(JobRoutesTest, WhatIsAboveTheLimitOfItsQueueIsRefused) {
