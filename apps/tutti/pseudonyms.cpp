@@ -30,6 +30,7 @@ bool among(std::string_view words, std::string_view word) {
 bool is_amount(std::string_view word) {
   const std::size_t end = word.find_first_not_of("0123456789.");
   if (end == 0 || word.empty()) return false;
+  if (std::ranges::count(word, '.') > 1) return false;  // An address, a version.
   return end == word.npos || among(" m k M G T Ki Mi Gi Ti Pi s ms ", word.substr(end));
 }
 
@@ -72,6 +73,11 @@ std::string Pseudonyms::word(std::string_view word) const {
 }
 
 std::string Pseudonyms::sentence(std::string_view text) const {
+  // What follows is the system's, about somebody's files.
+  constexpr std::string_view not_ours = "could not be started: ";
+  if (const std::size_t at = text.find(not_ours); at != text.npos) {
+    return sentence(text.substr(0, at)) + std::string(not_ours) + "[...]";
+  }
   std::string out;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find_first_of(between_words), text.size());

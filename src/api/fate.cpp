@@ -1,6 +1,7 @@
 #include "api/fate.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 
 #include "api/job_access.h"
@@ -53,14 +54,17 @@ void write_fate(JsonWriter& json, const Supposed& supposed, const PolicyFactory&
 
 void write_fates(JsonWriter& json, const Supposed& supposed, const PolicyFactory& factory,
                  const User& reader, std::span<const Event> submissions) {
+  std::map<JobId, const Supposed::Start*> starts;
+  for (const Supposed::Start& each : supposed.starts) starts.emplace(each.job, &each);
   std::size_t explained = 0;
   json.begin_list();
   for (const Event& event : submissions) {
     const auto& submitted = std::get<JobSubmitted>(event);
     json.begin_object().member("name", submitted.spec->name);
-    const bool starts = std::ranges::find(supposed.starts, submitted.id, &Supposed::Start::job) !=
-                        supposed.starts.end();
-    if (starts || ++explained <= explained_most) {
+    if (const auto start = starts.find(submitted.id); start != starts.end()) {
+      json.member("starts", true);
+      write_nodes(json, supposed.state, start->second->nodes);
+    } else if (++explained <= explained_most) {
       write_fate(json, supposed, factory, reader, submitted.id);
     } else {
       json.member("starts", false);

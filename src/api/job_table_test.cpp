@@ -157,6 +157,7 @@ TEST_F(JobTableTest, AJobThatCannotBeStartedFails) {
   apply(TaskRefused{{id, 0}, 2, "no such program"});
   EXPECT_EQ(row(id).state, JobState::failed);
   EXPECT_EQ(row(id).reason, "could not be started: no such program");
+  EXPECT_THAT(json(id), HasSubstr(R"("exit_code":null)"));
 }
 
 TEST_F(JobTableTest, ListsTheNewestFirst) {

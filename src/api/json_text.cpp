@@ -100,7 +100,8 @@ std::uint32_t newest_attempt(const JobRow& row) {
 }
 
 std::optional<std::int32_t> exit_code(const JobRow& row) {
-  if (!row.finished || row.state == JobState::cancelled) return std::nullopt;
+  const bool never_ran = row.state == JobState::failed && !row.refused.empty();
+  if (!row.finished || row.state == JobState::cancelled || never_ran) return std::nullopt;
   // Not that of a task that was stopped because of it.
   const auto failed = std::ranges::find(row.tasks, TaskPhase::failed, &TaskRow::phase);
   return failed == row.tasks.end() ? 0 : failed->exit_code;

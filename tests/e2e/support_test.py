@@ -27,7 +27,7 @@ class SupportBundleTest(ServeCase):
         self.wait_for_state(done, "succeeded")
         runs = self.submit(*common, "hog", "--gpus", "8", "--", "sleep", "600")
         self.wait_for_state(runs, "running")
-        bad = self.submit(*common, "bad", "--", "/nowhere/s3cret-in-a-command/program")
+        bad = self.submit(*common, "bad", "--", "/nowhere/s3cret (471100815471) 10.1.2.3")
         self.wait_for_state(bad, "failed")
         return self.submit(*common, SECRETS["a job"] + "-2", "--gpus", "8", "--", "true")
 
@@ -53,8 +53,9 @@ class SupportBundleTest(ServeCase):
         everything = "\n".join(files.values())
         node = self.ask_json("nodes")["nodes"][0]["name"]
         token = (self.data / "admin.token").read_text().strip()
-        for secret in [*SECRETS.values(), "s3cret", "hog", "/nowhere", token, str(self.folder),
-                       str(self.data), self.url.split("//")[1]]:
+        for secret in [*SECRETS.values(), "s3cret", "hog", "/nowhere", "471100815471",
+                       "10.1.2.3", token, str(self.folder), str(self.data),
+                       self.url.split("//")[1]]:
             self.assertNotIn(secret, everything, secret)
         for name in self.user, node:
             self.assertNotRegex(everything, rf"(?<![\w-]){name}(?![\w-])")
