@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view usage_section = "usage";
 /// Within what can be multiplied.
-constexpr std::int64_t day_most = 10'000 * 366;
+constexpr std::int64_t day_most = std::int64_t{10'000} * 366;
 
 std::int64_t read_amount(BytesIn& in) {
   return static_cast<std::int64_t>(

@@ -35,7 +35,7 @@ class MeterTest : public test::StateTest {
     spec.name = user + "'s";
     return submit(std::move(spec));
   }
-  void start(JobId id, std::uint32_t ordinal = 0, std::vector<unsigned> devices = {0}) {
+  void start(JobId id, std::uint32_t ordinal = 0, const std::vector<unsigned>& devices = {0}) {
     const Action action = placement({id, ordinal}, 0, devices);
     happen(PlanDecided{{action}});
     happen(TaskStarted{action.task, action.attempt});
@@ -86,8 +86,8 @@ TEST_F(MeterTest, WhatRunsCountsUntilNowAndThenUntilItsEnd) {
   start(id, 0, {0, 1});
   pass(hour);
   const Used half = total(all());
-  EXPECT_EQ(half, (Used{.device_permille_s = 2000 * 3600,
-                        .core_permille_s = 2000 * 3600,
+  EXPECT_EQ(half, (Used{.device_permille_s = std::int64_t{2000} * 3600,
+                        .core_permille_s = std::int64_t{2000} * 3600,
                         .jobs = 1,
                         .tasks = 1}));
   pass(hour);
@@ -153,7 +153,7 @@ TEST_F(MeterTest, ADayHasItsOwnShare) {
   const JobId id = job("ana", test::shape());
   pass({(day - Duration{now_.us % day.us} - hour).us});  // An hour before midnight.
   start(id);
-  pass(Duration::seconds(2 * 3600) + day);
+  pass(Duration::seconds(7200) + day);
   end(id);
   const Day last = day_of(now_);
   const auto on = [&](Day which) {

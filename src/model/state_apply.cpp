@@ -284,12 +284,12 @@ void StateApply::operator()(const TaskBound& event) {
   }
   state_.gangs_[task.gang].pausing = false;
   state_.timers_.clear(task.gang, Timers::Kind::pause_over);
-  Standing there = standing(state_, index, *node);
+  const Standing there = standing(state_, index, *node);
   place({.task = event.task,
          .attempt = task.attempt + 1,
          .shape = there.shape,
          .node = *node,
-         .devices = std::move(there.devices)});
+         .devices = there.devices});
   changed(Change::Kind::gang, task.gang.value());
 }
 

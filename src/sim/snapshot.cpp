@@ -134,13 +134,13 @@ class Recorded {
       const auto node = state_.fleet().find(part.nodes[ordinal]);
       if (!node) continue;
       const TaskId id{part.id, ordinal};
-      Standing there = standing(state_, state_.find(id), *node);
+      const Standing there = standing(state_, state_.find(id), *node);
       if (!there.complete) continue;
       plan.actions.push_back({.task = id,
                               .attempt = 1,
                               .shape = there.shape,
                               .node = *node,
-                              .devices = std::move(there.devices)});
+                              .devices = there.devices});
       state_.apply(PlanDecided{{plan.actions.back()}}, Instant{});
     }
     return plan;
