@@ -324,6 +324,16 @@ std::string golden(const std::string& extension) {
   return TUTTI_SOURCE_DIR "/tests/golden/journal-0.1." + extension;
 }
 
+/// Somebody else puts a task elsewhere than was decided.
+void run_beside_others(Script& run) {
+  JobSpec spec{.name = "beside"};
+  spec.gangs = {gang({role("t", 1, {shape(1000, "bf16", 1)})})};
+  const TaskId task{run.submit(spec), 0};
+  run.send(TaskBound{task, run.node_of(task) == "gpu-0" ? "gpu-1" : "gpu-0"});
+  run.start(task);
+  run.exit(task, 0);
+}
+
 TEST(JournalTest, AReplayFromTextEndsInTheSameState) {
   const Catalog catalog = Catalog::builtin().value();
   Script run;
@@ -333,6 +343,7 @@ TEST(JournalTest, AReplayFromTextEndsInTheSameState) {
   run_service(run, catalog);
   run_by_rules(run);
   run_sweep(run);
+  run_beside_others(run);
 
   State state;
   const std::set<TaskPhase> phases = replay(run.lines(), state);
