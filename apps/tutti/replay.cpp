@@ -72,8 +72,10 @@ class Deciders {
     std::vector<JournalFile::Decider> known = TRY(journal.deciders());
     // An old version named none; then it was the usual policy, or --policy says which.
     if (known.empty()) known.push_back({.version = {}, .policy = "default", .policy_text = {}});
+    std::optional<PolicyRecipe> chosen;
+    if (!policy.empty()) chosen = TRY(load_policy(policy));
     for (const JournalFile::Decider& each : known) {
-      PolicyRecipe recipe = TRY(policy.empty() ? recipe_of(each) : load_policy(policy));
+      PolicyRecipe recipe = chosen ? *chosen : TRY(recipe_of(each));
       const std::string version = each.version.empty() ? "an older version" : each.version;
       const std::string who = fmt::format("tutti {}, policy {}", version, each.policy);
       out.all_.push_back({each.first, who, std::make_unique<RecipeFactory>(std::move(recipe))});
@@ -109,7 +111,10 @@ class Judge {
   /// Before the row is applied.
   void look(JournalRow row, const PlanDecided& plan, const State& state) {
     const Deciders::Each& decider = deciders_.at(row);
-    if (std::exchange(factory_, decider.factory.get()) != factory_) workspace_.emplace(*factory_);
+    if (factory_ != decider.factory.get()) {
+      factory_ = decider.factory.get();
+      workspace_.emplace(*factory_);
+    }
     const Plan again = Cycle().run(state, *workspace_);
     ++cycles_;
     actions_ += plan.actions.size();

@@ -1,7 +1,6 @@
 #include "tutti/serve_options.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -137,12 +136,10 @@ std::string is_given(const std::string& text) { return text.empty() ? "no" : "ye
 
 HealthRoutes::Settings settings_of(const ServeOptions& options) {
   const ServeOptions usual;
-  const auto builtin = builtin_policy_names();
-  const bool is_builtin = std::ranges::find(builtin, options.policy) != builtin.end();
   return {{"data", is_given(options.data)},
           {"listen", options.listen == usual.listen ? "as usual" : "elsewhere"},
           {"tls", is_given(options.tls_cert)},
-          {"policy", is_builtin ? options.policy : "a file"},
+          {"policy", builtin_policy(options.policy) ? options.policy : "a file"},
           {"devices", joined(options.devices)},
           {"fake_devices", joined(options.fake_devices)},
           {"node_file", is_given(options.node_file)},

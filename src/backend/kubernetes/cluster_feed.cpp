@@ -73,27 +73,26 @@ void ClusterFeed::one_synced() {
 
 void ClusterFeed::take_node(std::string_view object) {
   const Result<Value> value = parse_json(object);
-  if (!value) return complain("a node", value.error().what);
+  if (!value) return complain("a node: " + value.error().what);
   Result<NodeSpec> node = decode_node(*value, ports_.catalog);
-  if (!node) return complain("", node.error().what);
+  if (!node) return complain(node.error().what);
   ports_.tell([node = *std::move(node)](ClusterMirror& to) mutable { to.node(std::move(node)); });
 }
 
 void ClusterFeed::take_pod(const ObjectHead& head, std::string_view object) {
   const Result<Value> value = parse_json(object);
-  if (!value) return complain("a pod", value.error().what);
+  if (!value) return complain("a pod: " + value.error().what);
   Result<PodRecord> pod = decode_pod(*value, ports_.catalog);
   if (!pod) {
-    complain("", pod.error().what);
+    complain(pod.error().what);
     return ports_.tell([uid = head.uid](ClusterMirror& to) { to.pod_gone(uid); });
   }
   ports_.tell([pod = *std::move(pod)](ClusterMirror& to) mutable { to.pod(std::move(pod)); });
 }
 
-void ClusterFeed::complain(const std::string& about, const std::string& text) {
-  std::string all = about.empty() ? text : about + ": " + text;
+void ClusterFeed::complain(const std::string& text) {
   if (complained_.size() >= complaints_most) complained_.clear();
-  const auto [known, fresh] = complained_.insert(std::move(all));
+  const auto [known, fresh] = complained_.insert(text);
   if (fresh) ports_.complain(*known);
 }
 

@@ -39,7 +39,7 @@ class ClusterFeed {
   WatchReports pod_reports();
   void take_node(std::string_view object);
   void take_pod(const ObjectHead& head, std::string_view object);
-  void complain(const std::string& about, const std::string& text);
+  void complain(const std::string& text);
   void complain_of(const WatchTrouble& trouble, std::string_view what);
   void one_synced();
   void look(const ClusterMirror::Binding& binding, const std::string& why);

@@ -41,12 +41,9 @@ std::string uid_of(const PodRecord& pod) {
 
 }  // namespace
 
-bool ClusterMirror::is_ours(const PodRecord& pod) const {
-  return options_.schedulers.contains(pod.scheduler);
-}
-
 bool ClusterMirror::may_wait(const PodRecord& pod) const {
-  return pod.node.empty() && is_ours(pod) && !pod.gated && !pod.terminating;
+  const bool ours = options_.schedulers.contains(pod.scheduler);
+  return ours && pod.node.empty() && !pod.gated && !pod.terminating;
 }
 
 // --- Nodes --------------------------------------------------------------------------------------

@@ -89,7 +89,6 @@ class ClusterMirror {
     std::uint64_t content = 0;   ///< Of what its job is made of.
     std::uint64_t round = 0;
   };
-  using Pods = std::map<std::string, Pod>;  ///< By uid.
   using GroupKey = std::pair<std::string, std::string>;
   struct Group {
     std::set<std::string> waiting;  ///< Uids.
@@ -102,7 +101,6 @@ class ClusterMirror {
     std::uint64_t round = 0;
   };
 
-  bool is_ours(const PodRecord& pod) const;
   bool may_wait(const PodRecord& pod) const;
   /// From `aside` to wherever its record says that it is. REQUIRES: it has no task.
   void take_in(const std::string& uid, Pod& pod);
@@ -128,7 +126,7 @@ class ClusterMirror {
 
   Options options_;
   std::map<std::string, Node> nodes_;
-  Pods pods_;
+  std::map<std::string, Pod> pods_;  ///< By uid.
   std::map<GroupKey, Group> groups_;
   std::map<TaskId, std::string> tasks_;                    ///< Uids.
   std::map<std::string, std::set<std::string>> homeless_;  ///< Uids by node that is not known.
